@@ -5,6 +5,7 @@
 
 #include <boost/beast/core/detail/base64.hpp>
 #include <boost/beast/core/detail/sha1.hpp>
+#include <utility>
 
 #include "base/file.h"
 #include "base/random_id.h"
@@ -169,9 +170,25 @@ Result<> WebSocket::send(Kind kind, std::string_view bytes) {
   return send_frame(kind == Kind::Text ? kText : kBinary, bytes);
 }
 
-Result<> WebSocket::send_frame(unsigned opcode, std::string_view bytes) {
+Result<bool> WebSocket::try_send(Kind kind, std::string_view bytes) {
   if (has_said_end_) return failure(ErrorCode::Unavailable, "the WebSocket is closed");
-  std::string frame;
+  add_frame(kind == Kind::Text ? kText : kBinary, bytes);
+  return flush();
+}
+
+Result<bool> WebSocket::flush() {
+  while (!unsent_.empty()) {
+    const auto step = TRY(transport_->write_some(unsent_));
+    if (step.progress == Transport::Progress::End)
+      return failure(ErrorCode::Unavailable, "the other side of the WebSocket is gone");
+    if (step.bytes == 0) return false;
+    unsent_.erase(0, step.bytes);
+  }
+  return true;
+}
+
+void WebSocket::add_frame(unsigned opcode, std::string_view bytes) {
+  std::string& frame = unsent_;
   frame += static_cast<char>(0x80U | opcode);
   const unsigned mask_bit = options_.role == Role::Client ? 0x80U : 0U;
   const std::size_t extra = bytes.size() > 0xffff ? 8 : bytes.size() > 125 ? 2 : 0;
@@ -187,7 +204,13 @@ Result<> WebSocket::send_frame(unsigned opcode, std::string_view bytes) {
   } else {
     frame += bytes;
   }
-  return transport_->write(frame, Deadline::in(options_.write_stall));
+}
+
+Result<> WebSocket::send_frame(unsigned opcode, std::string_view bytes) {
+  if (has_said_end_) return failure(ErrorCode::Unavailable, "the WebSocket is closed");
+  add_frame(opcode, bytes);
+  const std::string frames = std::exchange(unsent_, {});
+  return transport_->write(frames, Deadline::in(options_.write_stall));
 }
 
 void WebSocket::close(int code, std::string_view reason) {

@@ -48,6 +48,10 @@ class WebSocket {
   Result<Received> next(const Deadline& deadline);
 
   Result<> send(Kind kind, std::string_view bytes);
+  // Sends without waiting. False: part of the frame is kept, and flush() sends it.
+  Result<bool> try_send(Kind kind, std::string_view bytes);
+  // Sends what try_send() kept, without waiting; true if nothing is left.
+  Result<bool> flush();
   // Sends a close frame; later calls do nothing.
   void close(int code, std::string_view reason);
 
@@ -59,12 +63,14 @@ class WebSocket {
   Result<> take_data(Frame& frame, Received& received);
   Result<> take_control(Frame& frame, Received& received);
   Result<bool> read_more();
+  void add_frame(unsigned opcode, std::string_view bytes);
   Result<> send_frame(unsigned opcode, std::string_view bytes);
   Failure breach(int code, std::string_view why);
 
   std::unique_ptr<Transport> transport_;
   std::string input_;
   Options options_;
+  std::string unsent_;   // frames that wait to be sent
   std::string message_;  // payload of the frames so far
   Kind message_kind_ = Kind::Binary;
   bool is_in_message_ = false;

@@ -58,6 +58,27 @@ TEST_F(WebSocketTest, AHangUpIsAnEnd) {
   EXPECT_FALSE(socket.send(WebSocket::Kind::Text, "x"));
 }
 
+TEST_F(WebSocketTest, SendsWithoutWaiting) {
+  auto pair = make_socket_pair(SocketKind::Stream);
+  WebSocket near(std::move(*make_bare_transport(std::move(pair->first))), "", {});
+  WebSocket::Options options;
+  options.role = WebSocket::Role::Client;
+  options.most_message_bytes = 8U << 20U;
+  WebSocket far(std::move(*make_bare_transport(std::move(pair->second))), "", options);
+  const std::string large(4U << 20U, 'x');  // more than a socket holds
+  EXPECT_FALSE(near.try_send(WebSocket::Kind::Binary, large).value());
+  EXPECT_FALSE(near.flush().value());
+  WebSocket::Received received;
+  while (received.event == WebSocket::Event::Nothing) {
+    received = far.take_next().value();
+    ASSERT_TRUE(near.flush());
+  }
+  EXPECT_TRUE(received.bytes == large);
+  EXPECT_TRUE(near.flush().value());
+  EXPECT_TRUE(near.try_send(WebSocket::Kind::Text, "small").value());
+  EXPECT_EQ(far.next(Deadline::in(30s))->bytes, "small");
+}
+
 TEST_F(WebSocketTest, RefusesWhatTheStandardForbids) {
   const std::string long_ping = frame(0x89, std::string(120, 'x'));
   const std::vector<std::string> breaches = {

@@ -28,6 +28,15 @@ struct TlsClientFiles {
 };
 Result<MakeTransport> tls_client(const TlsClientFiles& files);
 
+// The same with certificates that a program holds in memory.
+struct TlsClientTexts {
+  std::string server_name;
+  std::string authority;  // PEM; if empty, the system's authorities
+  std::string certificate = {};
+  std::string key = {};
+};
+Result<MakeTransport> tls_client_of(const TlsClientTexts& texts);
+
 // When a certificate expires; nullopt if this is not a certificate.
 std::optional<std::chrono::system_clock::time_point> certificate_end_of(std::string_view pem);
 

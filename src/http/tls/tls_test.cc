@@ -122,7 +122,9 @@ TEST_F(TlsTest, CarriesRequests) {
 
 TEST_F(TlsTest, AClientTrustsOnlyItsAuthorityAndTheRightTime) {
   start("server", "");
-  EXPECT_FALSE(client("mallory.pem")->send({}, Deadline::in(5s)));
+  const auto distrusted = client("mallory.pem")->send({}, Deadline::in(5s));
+  ASSERT_FALSE(distrusted);
+  EXPECT_EQ(distrusted.error().code, ErrorCode::Unauthenticated);
   start("late", "");
   EXPECT_FALSE(client("authority.pem")->send({}, Deadline::in(5s)));
 }
@@ -134,6 +136,31 @@ TEST_F(TlsTest, AServerKnowsItsClientsByTheirCertificate) {
   EXPECT_EQ(answer->body, "alice");
   EXPECT_FALSE(client("authority.pem")->send({}, Deadline::in(5s)));
   EXPECT_FALSE(client("authority.pem", "mallory")->send({}, Deadline::in(5s)));
+}
+
+TEST_F(TlsTest, TakesCertificatesFromMemory) {
+  start("server", "authority.pem");
+  const auto text = [&](const std::string& name) { return read_file(scratch_ / name).value(); };
+  const TlsClientTexts alice{"127.0.0.1", text("mallory.pem") + text("authority.pem"),
+                             text("alice.pem"), text("alice.key")};
+  auto make = tls_client_of(alice);
+  ASSERT_TRUE(make) << make.error().message;
+  auto answer = Client({.dial = dial_tcp("127.0.0.1", port_), .make_transport = *make})
+                    .send({}, Deadline::in(5s));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "alice");
+  TlsClientTexts other = alice;
+  other.authority = text("mallory.pem");
+  Client stranger({.dial = dial_tcp("127.0.0.1", port_), .make_transport = *tls_client_of(other)});
+  EXPECT_FALSE(stranger.send({}, Deadline::in(5s)));
+  other = alice;
+  other.key = text("mallory.key");
+  EXPECT_FALSE(tls_client_of(other));
+  other.key = "no key";
+  EXPECT_FALSE(tls_client_of(other));
+  other = alice;
+  other.authority = "no authority";
+  EXPECT_FALSE(tls_client_of(other));
 }
 
 TEST_F(TlsTest, ACertificateThatExpiresEndsWhatItOpened) {

@@ -81,7 +81,11 @@ class TlsTransport : public Transport {
   // thread. The calls below do the same.
   Result<Step> handshake() override {
     ERR_clear_error();
-    return step_of(SSL_do_handshake(tls_.get()), "handshake");
+    auto step = step_of(SSL_do_handshake(tls_.get()), "handshake");
+    // Another attempt would end in the same way.
+    if (!step && SSL_get_verify_result(tls_.get()) != X509_V_OK)
+      step.error().code = ErrorCode::Unauthenticated;
+    return step;
   }
 
   Result<Step> read_some(char* space, std::size_t size) override {
