@@ -198,8 +198,9 @@ def clients_trust_the_authority_of_their_sandbox():
     }
     left_out = []
     for name, (words, end) in clients.items():
-        probe = call_json("run", "--", "sh", "-c", f"command -v {name}")
-        if shutil.which(name) is None or probe["status"] != 0:
+        program = "javac" if name == "java" else name  # a bare runtime compiles no program
+        probe = call_json("run", "--", "sh", "-c", f"command -v {program}")
+        if shutil.which(program) is None or probe["status"] != 0:
             left_out.append(name)
             continue
         done = call_json("run", "--memory", "1g", "--processes", "256", "--timeout", "5m", *inspecting(SITE), "--",
