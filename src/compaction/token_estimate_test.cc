@@ -38,6 +38,11 @@ TEST(TokenEstimate, LettersWithoutABlankCostMoreThanOneToken) {
   EXPECT_LE(estimate_tokens(std::string(4000, '-')), 500U);
 }
 
+TEST(TokenEstimate, BlanksBeforeANumberAreTwoTokens) {
+  EXPECT_EQ(estimate_tokens("x     1"), 4U);
+  EXPECT_EQ(estimate_tokens("x     y"), 3U);
+}
+
 TEST(TokenEstimate, LongTextIsJudgedBySamples) {
   std::string text;
   while (text.size() < (8U << 20U))

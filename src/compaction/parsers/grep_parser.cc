@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compaction/diagnostic_line.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
 namespace {
 
-// "src/a.c:12:text"; with context also "src/a.c-11-text". Without -n there is no number.
+// "src/a.c:12:text"; with context also "src/a.c-11-text". Without -n it is "src/a.c:text".
 struct Match {
   std::string_view file;
   std::string_view number;
@@ -35,7 +36,7 @@ std::optional<Match> parse_match(std::string_view line) {
       match.text = rest.substr(1);
       return match;
     }
-    return std::nullopt;
+    return is_path(match.file) ? std::optional(match) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -98,7 +99,9 @@ bool recognises_grep(const ParserInput& input) {
 
 // Adds a match to its file. The brief form is without context.
 void add_line(Section& section, const Match& match) {
-  section.lines.push_back(fmt::format(" {}{}{}", match.number, match.mark, match.text));
+  const bool has_number = !match.number.empty();
+  section.lines.push_back(has_number ? fmt::format(" {}{}{}", match.number, match.mark, match.text)
+                                     : fmt::format(" {}", match.text));
   if (match.mark == ':') section.brief.push_back(section.lines.back());
 }
 

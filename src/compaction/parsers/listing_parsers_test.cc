@@ -55,6 +55,30 @@ TEST(FindParser, PathsAreGroupedByDirectory) {
                    "src/: a.cc b.cc c.cc README LICENSE"}));
 }
 
+TEST(FindParser, SizesOfDuStandBehindTheNames) {
+  EXPECT_EQ(
+      kept_by(
+          find_parser(), "du -ah lib",
+          "4.0K\tlib/a.c\n8.0K\tlib/b.c\n4.0K\tlib/net/x.c\n8.0K\tlib/net\n"
+          "24K\tlib\n4.0K\twith space.md\ndu: cannot read directory 'lib/y': Permission denied\n"
+          "4.0K\tlib/c.c\n4.0K\tlib/d.c\n4.0K\tlib/e.c\n4.0K\tlib/f.c\n4.0K\tlib/g.c\n"
+          "4.0K\tlib/h.c\n4.0K\tlib/i.c\n4.0K\tlib/j.c\n4.0K\tlib/k.c\n4.0K\tlib/l.c\n"
+          "4.0K\tlib/m.c\n4.0K\tlib/n.c\n4.0K\tlib/o.c\n"),
+      (Texts{"du: cannot read directory 'lib/y': Permission denied", "with space.md (4.0K)",
+             "lib (24K)",
+             "lib/: a.c (4.0K) b.c (8.0K) net (8.0K) c.c (4.0K) d.c (4.0K) e.c (4.0K) "
+             "f.c (4.0K) g.c (4.0K) h.c (4.0K) i.c (4.0K) j.c (4.0K) k.c (4.0K) l.c (4.0K) "
+             "m.c (4.0K) n.c (4.0K) o.c (4.0K)",
+             "lib/net/x.c (4.0K)"}));
+}
+
+TEST(FindParser, OtherColumnsOfDuAreRefused) {
+  EXPECT_EQ(kept_by(find_parser(), "du -a --time .",
+                    "4\t2026-01-02 10:00\t./a\n4\t2026-01-02 10:00\t./b\n"
+                    "4\t2026-01-02 10:00\t./c\n12\t2026-01-02 10:00\t.\n"),
+            Texts{"not recognised"});
+}
+
 TEST(FindParser, EveryLineHasItsWholeDirectory) {
   EXPECT_EQ(kept_by(find_parser(), "find lib -type f", R"(lib/java/a/One.java
 lib/java/a/Two.java
@@ -103,6 +127,18 @@ TEST(FindParser, MessagesStayLines) {
   EXPECT_EQ(total_of(*facts, "paths"), 9U);
 }
 
+TEST(GrepParser, MatchesWithoutNumbersStandBelowTheirFile) {
+  EXPECT_EQ(kept_by(grep_parser(), "grep -r use .",
+                    "./src/a.c:use x: 1\n./src/a.c:  use y\nb.py:use z\nsrc/net/c.h:12\n"),
+            (Texts{"src/a.c", " use x: 1", "   use y", "b.py:use z", "src/net/c.h:12"}));
+}
+
+TEST(GrepParser, LinesOfOneFileThatHoldAColonNameNoFile) {
+  EXPECT_EQ(kept_by(grep_parser(), "grep -i error notes",
+                    "Error: a\nError: b\nhttp://x/error: c\nerror: d\n"),
+            Texts{"not recognised"});
+}
+
 TEST(GrepParser, MatchesStandBelowTheirFile) {
   EXPECT_EQ(kept_by(grep_parser(), "grep -rn x .", R"(./a.cc:3:  x = 1;
 ./a.cc:9:  x: 2
@@ -129,11 +165,6 @@ b.cc-2-a-1.cc-9-odd
   EXPECT_EQ(facts->sections[0].brief, (Texts{" 3:x"}));
   EXPECT_EQ(facts->sections[1].lines, (Texts{" 1:x", " 2-a-1.cc-9-odd"}));
   EXPECT_EQ(total_of(*facts, "matches"), 2U);
-}
-
-TEST(GrepParser, OutputWithoutNumbersIsNotTaken) {
-  EXPECT_EQ(kept_by(grep_parser(), "grep -r x .", "a.cc:x\na.cc:x\nb.cc:x\nb.cc:x\n"),
-            (Texts{"not recognised"}));
 }
 
 TEST(TreeParser, NamesStandBelowTheirWholeDirectory) {

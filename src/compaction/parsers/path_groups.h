@@ -14,7 +14,10 @@
 namespace nutshell::compaction {
 
 // Returns every path, directories in order of their names, names in order of appearance. A path
-// with blanks, or with marks that mean something here, stands whole on a line of its own.
-std::vector<std::string> group_paths(std::span<const std::string_view> paths);
+// with blanks, or with marks that mean something here, stands whole on a line of its own. Unless
+// there are no notes, each path has one, which follows its name in brackets: "src/: a.c (4) b.c
+// (8)".
+std::vector<std::string> group_paths(std::span<const std::string_view> paths,
+                                     std::span<const std::string_view> notes = {});
 
 }  // namespace nutshell::compaction
