@@ -213,8 +213,9 @@ Result<std::vector<Row>> races_of_tools(const Options& options, const OwnDaemon&
   const std::string id = TRY(caller.acquire());
   const Defer released([&] { (void)caller.release(id); });  // else it ends with the daemon
   const std::string place = fmt::format("/v1/sandboxes/{}", id);
-  TRY(caller.call("POST", place + "/exec",
-                  R"({"argv": ["sh", "-c", "seq -f 'line %g' 1000 > /workspace/file"]})"));
+  TRY(caller.call(
+      "POST", place + "/exec",
+      R"({"argv": ["sh", "-c", "for i in $(seq 1000); do echo line $i; done > file"]})"));
   const auto tool = [&](const std::string& name, const std::string& arguments) -> MakeSampler {
     return [=, socket = daemon.socket()]() -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<ToolByHttp>(socket, place + "/tools/" + name, arguments);
