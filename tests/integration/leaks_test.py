@@ -118,7 +118,7 @@ def expect_nothing_left(before):
 
 def is_others_file(name):
     """Whether a suite that runs at the same time made the file: the product uses other names."""
-    kinds = r"/nutshell-((home|test)\.|[a-z]?[0-9a-f]{12}$|test-[A-Za-z0-9]{6}$|([a-z-]+-)?[a-z0-9_]{8}$)"
+    kinds = r"/nutshell-(engine[-.0-9a-z]*$|(home|test)\.|[a-z]?[0-9a-f]{12}$|test-[A-Za-z0-9]{6}$|([a-z-]+-)?[a-z0-9_]{8}$)"
     return re.search(kinds, name) is not None
 
 
