@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/utf8_text.h"
+
 namespace nutshell {
 namespace {
 
@@ -29,7 +31,7 @@ std::size_t utf8_length(std::string_view bytes) {
   if (first >= 0xf0 && first <= 0xf4) length = 4;
   if (length == 0 || bytes.size() < length || is_forbidden(first, byte_at(bytes, 1))) return 0;
   for (std::size_t i = 1; i < length; ++i) {
-    if ((byte_at(bytes, i) & 0xc0U) != 0x80) return 0;
+    if (!is_inside_character(bytes[i])) return 0;
   }
   return length;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8_text.h"
 #include "compaction/text_scan.h"
 
 namespace nutshell::compaction {
@@ -50,15 +51,6 @@ bool speaks_to_the_reader(std::string_view line) {
                      [&](std::string_view order) { return contains(line, order); });
 }
 
-bool continues_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
-}
-
-std::size_t count_characters(std::string_view text) {
-  return text.size() -
-         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
-}
-
 }  // namespace
 
 bool looks_like_ours(std::string_view line) {
@@ -76,9 +68,9 @@ std::string shortened(std::string_view line, std::size_t focus) {
   std::size_t start = focus > kLongestLine / 2 ? focus - kLongestLine / 4 : 0;
   start = std::min(start, line.size() - kLongestLine);
   std::size_t end = start + kLongestLine;
-  while (start < end && continues_character(line[start]))
+  while (start < end && is_inside_character(line[start]))
     ++start;
-  while (end < line.size() && end > start && continues_character(line[end]))
+  while (end < line.size() && end > start && is_inside_character(line[end]))
     --end;
   const auto left = line.substr(0, start);
   const auto right = line.substr(end);

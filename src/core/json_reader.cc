@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/utf8_text.h"
+
 namespace nutshell {
 namespace {
 
@@ -26,23 +28,6 @@ std::optional<std::uint32_t> hex_value(std::string_view digits) {
       return std::nullopt;
   }
   return value;
-}
-
-void append_utf8(std::string& text, std::uint32_t point) {
-  const auto byte = [&](std::uint32_t value) { text += static_cast<char>(value); };
-  if (point < 0x80U) return byte(point);
-  if (point < 0x800U) {
-    byte(0xc0U | (point >> 6U));
-    return byte(0x80U | (point & 0x3fU));
-  }
-  if (point < 0x10000U) {
-    byte(0xe0U | (point >> 12U));
-  } else {
-    byte(0xf0U | (point >> 18U));
-    byte(0x80U | ((point >> 12U) & 0x3fU));
-  }
-  byte(0x80U | ((point >> 6U) & 0x3fU));
-  byte(0x80U | (point & 0x3fU));
 }
 
 // Decodes `\uXXXX`, with its second half if it is a surrogate. Returns the bytes read, 0 if

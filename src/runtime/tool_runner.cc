@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8_text.h"
 #include "compaction/compactor.h"
 #include "compaction/gain_log.h"
 #include "runtime/lost_stream.h"
@@ -49,11 +50,7 @@ void keep_bound(ToolResult& result, const ToolContext& context) {
     return;
   }
   const auto cut = most.fit(whole.size(), [&whole](std::size_t bytes) {
-    std::size_t end = bytes;
-    while (end > 0 && end < whole.size() &&
-           (static_cast<unsigned char>(whole[end]) & 0xc0U) == 0x80U)
-      --end;
-    return whole.substr(0, end) + "\n(cut)";
+    return std::string(whole_characters(whole, bytes)) + "\n(cut)";
   });
   result.text = cut.text;
   result.tokens = cut.tokens;

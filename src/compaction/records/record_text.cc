@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/utf8_text.h"
 #include "compaction/text_scan.h"
 #include "compaction/trace_lines.h"
 #include "core/json_values.h"
@@ -12,15 +13,6 @@ namespace nutshell::compaction {
 namespace {
 
 constexpr std::size_t kLongestRecordLine = 900;  // a longer record is shown on several lines
-
-bool is_inside_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
-}
-
-std::size_t characters(std::string_view text) {
-  return text.size() -
-         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_inside_character));
-}
 
 std::string on_one_line(std::string_view text) {
   std::string line;
@@ -78,10 +70,9 @@ int rank_of(FieldRole role, std::string_view path) {
 
 std::string cut_text(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
-  std::size_t end = most;
-  while (end > 0 && is_inside_character(text[end]))
-    --end;
-  return fmt::format("{}…(+{} chars)", text.substr(0, end), characters(text.substr(end)));
+  const std::string_view shown = whole_characters(text, most);
+  const std::size_t left = count_characters(text.substr(shown.size()));
+  return fmt::format("{}…(+{} chars)", shown, left);
 }
 
 std::string value_text(std::string_view raw, JsonKind kind, std::size_t most) {

@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/utf8_text.h"
+
 namespace nutshell::init {
 namespace {
 
@@ -177,20 +179,11 @@ struct Search {
   }
 };
 
-// Cuts between characters.
-std::string_view beginning(std::string_view line) {
-  if (line.size() <= kMostLetters) return line;
-  std::size_t size = kMostLetters;
-  while (size > 0 && (static_cast<unsigned char>(line[size]) & 0xC0U) == 0x80)
-    --size;
-  return line.substr(0, size);
-}
-
 std::string show(const Window& lines, std::size_t first) {
   std::string shown;
   for (std::size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) {
     std::string line;
-    for (const char letter : beginning(lines[i])) {
+    for (const char letter : whole_characters(lines[i], kMostLetters)) {
       if (letter == '\t') {
         line += "→";
       } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8_text.h"
 #include "init/files/paths.h"
 #include "init/files/regular_file.h"
 #include "init/files/text_form.h"
@@ -15,14 +16,6 @@ constexpr std::size_t kMostCutLines = 2000;
 
 std::size_t line_end(std::string_view text, std::size_t from) {
   return std::min(text.find('\n', from), text.size());
-}
-
-// Cuts to at most `most` bytes, between characters.
-std::string_view cut_to(std::string_view line, std::size_t most) {
-  if (line.size() <= most) return line;
-  while (most > 0 && (static_cast<unsigned char>(line[most]) & 0xC0U) == 0x80)
-    --most;
-  return line.substr(0, most);
 }
 
 std::size_t skip_lines(std::string_view text, std::uint64_t lines) {
@@ -74,7 +67,7 @@ std::size_t fill(wire::TextPage& page, std::string_view text, const wire::ReadTe
     const std::size_t end = line_end(text, at);
     std::string_view line = text.substr(at, end - at);
     if (end < text.size() && line.ends_with('\r')) line.remove_suffix(1);
-    const std::string_view shown = cut_to(line, most_line);
+    const std::string_view shown = whole_characters(line, most_line);
     const bool is_full = lines.size() + shown.size() + 1 > most_bytes && page.line_count > 0;
     if (is_full || page.cut_lines.size() >= kMostCutLines) break;
     lines.add(at, shown.size(), end);

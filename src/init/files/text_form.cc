@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/utf8_text.h"
+
 namespace nutshell::init {
 namespace {
 
@@ -83,27 +85,6 @@ bool looks_like_letters(std::string_view bytes) {
     controls += (value < 0x20 && !is_blank && value != 0x1B) || value == 0x7F ? 1 : 0;
   }
   return controls * 50 <= bytes.size();
-}
-
-void append_utf8(std::string& text, char32_t letter) {
-  const auto tail = [&](unsigned shift) {
-    text += static_cast<char>(0x80U | ((letter >> shift) & 0x3FU));
-  };
-  if (letter < 0x80) {
-    text += static_cast<char>(letter);
-  } else if (letter < 0x800) {
-    text += static_cast<char>(0xC0U | (letter >> 6U));
-    tail(0);
-  } else if (letter < 0x10000) {
-    text += static_cast<char>(0xE0U | (letter >> 12U));
-    tail(6);
-    tail(0);
-  } else {
-    text += static_cast<char>(0xF0U | (letter >> 18U));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
 }
 
 std::string utf16_to_utf8(std::string_view bytes, Encoding encoding) {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/utf8_text.h"
+
 namespace nutshell::init::search {
 namespace {
 
@@ -19,10 +21,6 @@ bool is_binary(std::string_view text) {
 
 LineWindow::Size size_for(const Matcher& matcher) {
   return matcher.is_multiline() ? LineWindow::Size::WholeFile : LineWindow::Size::Lines;
-}
-
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
 // Eight bytes at a time: each byte that is a newline leaves its highest bit set, and only it.
@@ -48,9 +46,9 @@ wire::SearchLine cut_line(std::string_view text, std::size_t focus, std::size_t 
   if (text.size() > most) {
     begin = std::min(focus - std::min(focus, most / 3), text.size() - most);
     end = begin + most;
-    while (begin < end && begin > 0 && is_continuation(text[begin]))
+    while (begin < end && begin > 0 && is_inside_character(text[begin]))
       ++begin;
-    while (end > begin && end < text.size() && is_continuation(text[end]))
+    while (end > begin && end < text.size() && is_inside_character(text[end]))
       --end;
   }
   line.text.assign(text.substr(begin, end - begin));

@@ -8,6 +8,10 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+#ifdef __clang__
+// The C library's header needs C's name for bool. In strict C++ only g++ knows it.
+using _Bool = bool;  // NOLINT(bugprone-reserved-identifier)
+#endif
 #include <sys/platform/x86.h>
 #endif
 

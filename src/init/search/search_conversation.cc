@@ -144,8 +144,8 @@ Opened reply_at_once(std::uint32_t number, std::variant<Page, wire::Refused>& re
 // again, page by page, would cost the next listing a tenth of its time.
 void keep_freed_memory() {
   constexpr int kKept = 1 << 20;
-  (void)::mallopt(M_TRIM_THRESHOLD, kKept);  // failures cost only speed
-  (void)::mallopt(M_MMAP_THRESHOLD, kKept);
+  for (const int threshold : {M_TRIM_THRESHOLD, M_MMAP_THRESHOLD})
+    (void)::mallopt(threshold, kKept);  // NOLINT(concurrency-mt-unsafe): init has one thread
 }
 
 Opened open_list(std::uint32_t number, Place place, const wire::ListDirectory& request,

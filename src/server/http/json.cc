@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "base/utf8_text.h"
 #include "core/json_text.h"
 
 namespace nutshell::server {
@@ -31,8 +32,9 @@ void set_text(Json& object, const std::string& key, std::string_view bytes) {
 
 std::size_t unfinished_tail(std::string_view bytes) {
   for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
-    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if ((byte & 0xc0U) == 0x80) continue;  // inside a character
+    const char last = bytes[bytes.size() - back];
+    if (is_inside_character(last)) continue;
+    const auto byte = static_cast<unsigned char>(last);
     const std::size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
     return length > back ? back : 0;
   }
