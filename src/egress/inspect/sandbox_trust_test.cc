@@ -47,7 +47,7 @@ TEST(SandboxTrust, JavasStoreHoldsBoth) {
 }
 
 TEST(SandboxTrust, HostsListOfAuthoritiesIsFound) {
-  const auto found = host_authorities();
+  const auto found = host_authorities("");
   if (!found) GTEST_SKIP() << found.error().message;
   EXPECT_TRUE(ServerTrust::create(*found));
 }
