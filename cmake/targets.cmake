@@ -122,7 +122,7 @@ function(nutshell_texts target folder kind output)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
 endfunction()
 
-# A GoogleTest program, run by CTest as one test per TEST().
+# A GoogleTest program, run by CTest as one test per TEST(), if NUTSHELL_DISCOVERY (TEST_FILTER …) does not leave it out.
 function(nutshell_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;LINKS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -136,7 +136,8 @@ function(nutshell_test name)
   nutshell_precompile(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 ${NUTSHELL_DISCOVERY}
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${name})
   set_property(GLOBAL APPEND PROPERTY NUTSHELL_UNIT_TESTS ${name})
 endfunction()
 

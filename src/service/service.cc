@@ -30,6 +30,7 @@
 #include "service/sessions/sessions.h"
 #include "service/state/idempotency.h"
 #include "service/state/seal.h"
+#include "service/state/sqlite_database.h"
 #include "service/state/state_directory.h"
 #include "service/tenants/allowed.h"
 
@@ -232,7 +233,7 @@ Result<std::unique_ptr<Service>> Service::open(ServiceOptions options) {
   auto chains = TRY(audit::Chains::open(options.audit, options.rules.local_tenant, options.notice));
   const Seal seal =
       TRY(Seal::open(options.key_file.empty() ? directory / "state.key" : options.key_file));
-  auto database = TRY(Database::open(directory / "state.db"));
+  auto database = TRY(SqliteDatabase::open(directory / "state.db"));
   auto parts = std::make_unique<Parts>(std::move(options), std::move(directory), seal,
                                        std::move(database), std::move(chains));
   TRY(parts->start());

@@ -243,8 +243,11 @@ std::string Budgets::why_over(const std::string& tenant, const std::string& sess
 Result<> Budgets::save(const Key& key, const Usage& used) {
   // Two saves may come in either order, so usage never decreases.
   TRY(database_.run(
-      "UPDATE sessions SET execs=MAX(execs,?), cpu_us=MAX(cpu_us,?), wall_us=MAX(wall_us,?), "
-      "output_bytes=MAX(output_bytes,?) WHERE tenant=? AND name=?",
+      "UPDATE sessions SET execs=CASE WHEN execs>?1 THEN execs ELSE ?1 END, "
+      "cpu_us=CASE WHEN cpu_us>?2 THEN cpu_us ELSE ?2 END, "
+      "wall_us=CASE WHEN wall_us>?3 THEN wall_us ELSE ?3 END, "
+      "output_bytes=CASE WHEN output_bytes>?4 THEN output_bytes ELSE ?4 END "
+      "WHERE tenant=?5 AND name=?6",
       {static_cast<std::int64_t>(used.execs), used.cpu_time.count(), used.wall_time.count(),
        static_cast<std::int64_t>(used.output_bytes), key.first, key.second}));
   return {};

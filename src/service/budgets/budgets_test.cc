@@ -5,18 +5,24 @@
 #include <atomic>
 #include <thread>
 
-#include "base/scratch_fixture.h"
+#include "service/state/store_fixture.h"
 
 namespace nutshell::service {
 namespace {
 
 using namespace std::chrono_literals;
 
-class BudgetsTest : public testing::Test {
+class BudgetsTest : public StoreTest {
  protected:
-  BudgetsTest() {
-    (void)database_->run(
-        "INSERT INTO sessions VALUES('t','s','{}','ready','',1,'[]',0,0,0,0,0,0,0)");
+  void SetUp() override {
+    StoreTest::SetUp();
+    if (IsSkipped()) return;
+    auto opened = open_store();
+    ASSERT_TRUE(opened) << opened.error().message;
+    database_ = std::move(*opened);
+    ASSERT_TRUE(database_->run(
+        "INSERT INTO sessions VALUES('t','s','{}','ready','',1,'[]',0,0,0,0,0,0,0)"));
+    begun_.emplace(*database_);
   }
   std::int64_t saved(const std::string& column) {
     std::int64_t value = -1;
@@ -24,13 +30,16 @@ class BudgetsTest : public testing::Test {
                            [&value](const Row& row) { value = row.number(0); });
     return value;
   }
-  ScratchDirectory scratch_;
-  std::unique_ptr<Database> database_ = *Database::open(scratch_ / "state.db");
-  Budgets budgets_{*database_};
-};
+  Budgets& budgets() { return *begun_; }
 
-TEST_F(BudgetsTest, CountsExecsExactlyUnderConcurrency) {
-  budgets_.define("t", "s", {.execs = 25}, {});
+  std::unique_ptr<Database> database_;
+  std::optional<Budgets> begun_;
+};
+INSTANTIATE_TEST_SUITE_P(OnSqlite, BudgetsTest, testing::Values(StoreKind::Sqlite));
+INSTANTIATE_TEST_SUITE_P(OnPostgres, BudgetsTest, testing::Values(StoreKind::Postgres));
+
+TEST_P(BudgetsTest, CountsExecsExactlyUnderConcurrency) {
+  budgets().define("t", "s", {.execs = 25}, {});
   std::atomic<int> got = 0;
   {
     std::vector<std::jthread> threads;
@@ -38,123 +47,123 @@ TEST_F(BudgetsTest, CountsExecsExactlyUnderConcurrency) {
       threads.emplace_back([&] {
         for (int n = 0; n < 20; ++n) {
           ExecLimits limits;
-          const auto reservation = budgets_.reserve("t", "s", limits);
+          const auto reservation = budgets().reserve("t", "s", limits);
           if (!reservation) continue;
           ++got;
-          budgets_.settle(*reservation, {1, 1us, 1us, 1});
+          budgets().settle(*reservation, {1, 1us, 1us, 1});
         }
       });
     }
   }
   EXPECT_EQ(got, 25);
-  EXPECT_EQ(budgets_.usage("t", "s").execs, 25U);
+  EXPECT_EQ(budgets().usage("t", "s").execs, 25U);
   EXPECT_EQ(saved("execs"), 25);
   EXPECT_EQ(saved("output_bytes"), 25);
 }
 
-TEST_F(BudgetsTest, NarrowsAnExecToWhatIsLeft) {
-  budgets_.define("t", "s", {.wall_time = 10s, .output_bytes = 1000}, {});
+TEST_P(BudgetsTest, NarrowsAnExecToWhatIsLeft) {
+  budgets().define("t", "s", {.wall_time = 10s, .output_bytes = 1000}, {});
   ExecLimits limits;
   limits.timeout = 8s;
   limits.output_bytes = 600;
-  const auto first = budgets_.reserve("t", "s", limits);
+  const auto first = budgets().reserve("t", "s", limits);
   ASSERT_TRUE(first);
   ExecLimits second_limits;
-  const auto second = budgets_.reserve("t", "s", second_limits);
+  const auto second = budgets().reserve("t", "s", second_limits);
   ASSERT_TRUE(second);
   EXPECT_EQ(second_limits.timeout, 2s);
   EXPECT_EQ(second_limits.output_bytes, 400U);
   ExecLimits third;
-  EXPECT_FALSE(budgets_.reserve("t", "s", third));
-  budgets_.settle(*first, {1, 0us, 1s, 100});
-  ASSERT_TRUE(budgets_.reserve("t", "s", third));
+  EXPECT_FALSE(budgets().reserve("t", "s", third));
+  budgets().settle(*first, {1, 0us, 1s, 100});
+  ASSERT_TRUE(budgets().reserve("t", "s", third));
   EXPECT_EQ(third.timeout, 7s);
   EXPECT_EQ(third.output_bytes, 500U);
 }
 
-TEST_F(BudgetsTest, RefusesWithAClearWord) {
-  budgets_.define("t", "s", {.execs = 1}, {.execs = 1});
+TEST_P(BudgetsTest, RefusesWithAClearWord) {
+  budgets().define("t", "s", {.execs = 1}, {.execs = 1});
   ExecLimits limits;
-  const auto refused = budgets_.reserve("t", "s", limits);
+  const auto refused = budgets().reserve("t", "s", limits);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
   EXPECT_NE(refused.error().message.find("execs"), std::string::npos);
-  EXPECT_TRUE(budgets_.reserve("t", "no session", limits));
-  EXPECT_TRUE(budgets_.reserve("t", "", limits));
+  EXPECT_TRUE(budgets().reserve("t", "no session", limits));
+  EXPECT_TRUE(budgets().reserve("t", "", limits));
 }
 
-TEST_F(BudgetsTest, ACrashDoesNotGiveAnExecBack) {
-  budgets_.define("t", "s", {.execs = 5}, {});
+TEST_P(BudgetsTest, ACrashDoesNotGiveAnExecBack) {
+  budgets().define("t", "s", {.execs = 5}, {});
   ExecLimits limits;
-  ASSERT_TRUE(budgets_.reserve("t", "s", limits));
+  ASSERT_TRUE(budgets().reserve("t", "s", limits));
   EXPECT_EQ(saved("execs"), 1);  // before it is done
 }
 
 // Init reads a block at a time and gives on what is within the limit.
-TEST_F(BudgetsTest, CountNoUndeliveredOutput) {
+TEST_P(BudgetsTest, CountNoUndeliveredOutput) {
   Budget budget;
   budget.output_bytes = 1000;
-  budgets_.define("t", "s", budget, {});
+  budgets().define("t", "s", budget, {});
   ExecLimits limits;
-  const auto reservation = budgets_.reserve("t", "s", limits);
+  const auto reservation = budgets().reserve("t", "s", limits);
   ASSERT_TRUE(reservation);
-  budgets_.settle(*reservation, {1, 0us, 0us, 8192});
-  EXPECT_EQ(budgets_.usage("t", "s").output_bytes, 1000U);
+  budgets().settle(*reservation, {1, 0us, 0us, 8192});
+  EXPECT_EQ(budgets().usage("t", "s").output_bytes, 1000U);
 }
 
-TEST_F(BudgetsTest, ChargesWhatTheSandboxUsedWhoeverStartedIt) {
-  budgets_.define("t", "s", {.cpu_time = 1s}, {});
-  budgets_.count_cpu("t", "s", "box", 300ms);  // its setup: the budget begins here
-  EXPECT_EQ(budgets_.usage("t", "s").cpu_time, 0us);
+TEST_P(BudgetsTest, ChargesWhatTheSandboxUsedWhoeverStartedIt) {
+  budgets().define("t", "s", {.cpu_time = 1s}, {});
+  budgets().count_cpu("t", "s", "box", 300ms);  // its setup: the budget begins here
+  EXPECT_EQ(budgets().usage("t", "s").cpu_time, 0us);
   ExecLimits limits;
-  const auto reservation = budgets_.reserve("t", "s", limits);
+  const auto reservation = budgets().reserve("t", "s", limits);
   ASSERT_TRUE(reservation);
-  budgets_.count_cpu("t", "s", "box", 700ms);
-  budgets_.settle(*reservation, {1, 100ms, 1s, 0});  // the exec's own part is in the count
-  EXPECT_EQ(budgets_.usage("t", "s").cpu_time, 400ms);
+  budgets().count_cpu("t", "s", "box", 700ms);
+  budgets().settle(*reservation, {1, 100ms, 1s, 0});  // the exec's own part is in the count
+  EXPECT_EQ(budgets().usage("t", "s").cpu_time, 400ms);
   EXPECT_EQ(saved("cpu_us"), 400'000);
-  EXPECT_EQ(budgets_.why_over("t", "s"), "");
-  budgets_.count_cpu("t", "s", "box", 1300ms);  // a process that the exec left behind
-  EXPECT_FALSE(budgets_.reserve("t", "s", limits));
-  EXPECT_NE(budgets_.why_over("t", "s"), "");
+  EXPECT_EQ(budgets().why_over("t", "s"), "");
+  budgets().count_cpu("t", "s", "box", 1300ms);  // a process that the exec left behind
+  EXPECT_FALSE(budgets().reserve("t", "s", limits));
+  EXPECT_NE(budgets().why_over("t", "s"), "");
 }
 
-TEST_F(BudgetsTest, ChargesWallTimeOfWhatAnExecLeavesRunning) {
+TEST_P(BudgetsTest, ChargesWallTimeOfWhatAnExecLeavesRunning) {
   const auto start = Clock::now();
-  budgets_.define("t", "s", {.wall_time = 10s}, {});
-  budgets_.count_cpu("t", "s", "box", 100ms, start);
+  budgets().define("t", "s", {.wall_time = 10s}, {});
+  budgets().count_cpu("t", "s", "box", 100ms, start);
   ExecLimits limits;
-  const auto reservation = budgets_.reserve("t", "s", limits);
+  const auto reservation = budgets().reserve("t", "s", limits);
   ASSERT_TRUE(reservation);
-  budgets_.count_cpu("t", "s", "box", 1s, start + 2s);  // the exec's own, which it reports
-  budgets_.settle(*reservation, {1, 0us, 2s, 0});
-  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 2s);
-  budgets_.count_cpu("t", "s", "box", 1001ms, start + 3s);  // nothing but init
-  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 2s);
-  budgets_.count_cpu("t", "s", "box", 1500ms, start + 4s);
-  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 3s);
-  budgets_.count_cpu("t", "s", "box", 1510ms, start + 9s);  // busy for a part of the time
-  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 3500ms);
-  EXPECT_EQ(budgets_.why_over("t", "s"), "");
-  budgets_.count_cpu("t", "s", "box", 9s, start + 20s);
-  EXPECT_NE(budgets_.why_over("t", "s"), "");
-  EXPECT_FALSE(budgets_.reserve("t", "s", limits));
+  budgets().count_cpu("t", "s", "box", 1s, start + 2s);  // the exec's own, which it reports
+  budgets().settle(*reservation, {1, 0us, 2s, 0});
+  EXPECT_EQ(budgets().usage("t", "s").wall_time, 2s);
+  budgets().count_cpu("t", "s", "box", 1001ms, start + 3s);  // nothing but init
+  EXPECT_EQ(budgets().usage("t", "s").wall_time, 2s);
+  budgets().count_cpu("t", "s", "box", 1500ms, start + 4s);
+  EXPECT_EQ(budgets().usage("t", "s").wall_time, 3s);
+  budgets().count_cpu("t", "s", "box", 1510ms, start + 9s);  // busy for a part of the time
+  EXPECT_EQ(budgets().usage("t", "s").wall_time, 3500ms);
+  EXPECT_EQ(budgets().why_over("t", "s"), "");
+  budgets().count_cpu("t", "s", "box", 9s, start + 20s);
+  EXPECT_NE(budgets().why_over("t", "s"), "");
+  EXPECT_FALSE(budgets().reserve("t", "s", limits));
   EXPECT_EQ(saved("wall_us"), 14'500'000);
 }
 
-TEST_F(BudgetsTest, CountsNoWallTimeTwice) {
+TEST_P(BudgetsTest, CountsNoWallTimeTwice) {
   const auto start = Clock::now();
-  budgets_.define("t", "s", {.wall_time = 10s}, {});
-  budgets_.count_cpu("t", "s", "box", 100ms, start);
+  budgets().define("t", "s", {.wall_time = 10s}, {});
+  budgets().count_cpu("t", "s", "box", 100ms, start);
   for (int i = 1; i <= 1000; ++i)  // usage is shown often, while a process spins
-    budgets_.count_cpu("t", "s", "box", 100ms + i * 1ms, start + i * 1ms);
-  EXPECT_EQ(budgets_.usage("t", "s").wall_time, 1s);
+    budgets().count_cpu("t", "s", "box", 100ms + i * 1ms, start + i * 1ms);
+  EXPECT_EQ(budgets().usage("t", "s").wall_time, 1s);
 }
 
-TEST_F(BudgetsTest, ChargesWhatWasUsedWhileNoDaemonRan) {
-  budgets_.define("t", "s", {.cpu_time = 1s}, {});
-  budgets_.count_cpu("t", "s", "box", 100ms);
-  budgets_.count_cpu("t", "s", "box", 200ms);
+TEST_P(BudgetsTest, ChargesWhatWasUsedWhileNoDaemonRan) {
+  budgets().define("t", "s", {.cpu_time = 1s}, {});
+  budgets().count_cpu("t", "s", "box", 100ms);
+  budgets().count_cpu("t", "s", "box", 200ms);
   Budgets next{*database_};
   next.define("t", "s", {.cpu_time = 1s}, {0, 100ms, 0us, 0});
   next.count_cpu("t", "s", "box", 500ms);
@@ -164,12 +173,12 @@ TEST_F(BudgetsTest, ChargesWhatWasUsedWhileNoDaemonRan) {
   EXPECT_EQ(next.usage("t", "s").cpu_time, 410ms);
 }
 
-TEST_F(BudgetsTest, IsBoundedByWhatCanBeUsedUpWhileACommandRuns) {
-  budgets_.define("t", "s", {.execs = 5}, {});
-  EXPECT_FALSE(budgets_.is_bounded("t", "s"));
-  EXPECT_FALSE(budgets_.is_bounded("t", ""));
-  budgets_.define("t", "s", {.wall_time = 1s}, {});
-  EXPECT_TRUE(budgets_.is_bounded("t", "s"));
+TEST_P(BudgetsTest, IsBoundedByWhatCanBeUsedUpWhileACommandRuns) {
+  budgets().define("t", "s", {.execs = 5}, {});
+  EXPECT_FALSE(budgets().is_bounded("t", "s"));
+  EXPECT_FALSE(budgets().is_bounded("t", ""));
+  budgets().define("t", "s", {.wall_time = 1s}, {});
+  EXPECT_TRUE(budgets().is_bounded("t", "s"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "audit/chains.h"
 #include "audit/reader.h"
 #include "base/scratch_fixture.h"
+#include "service/state/sqlite_database.h"
 #include "wire/schema.h"
 
 namespace nutshell::service {
@@ -21,7 +22,7 @@ class StreamMeterTest : public testing::Test {
     audit::AuditOptions options;
     options.directory = scratch_ / "audit";
     chains_ = *audit::Chains::open(options, "local", [](std::string_view) {});
-    database_ = *Database::open(scratch_ / "state.db");
+    database_ = *SqliteDatabase::open(scratch_ / "state.db");
     budgets_.emplace(*database_);
     operations_.emplace(*chains_, metrics_, std::vector<std::string>{});
     Budget budget;

@@ -1,21 +1,15 @@
-// The state file: SQLite in WAL mode, one connection. Thread-safe. Commits survive the death of
-// this process. A power cut may lose the last commits, but does not damage the file.
+// The store of the service: what it remembers when it ends. Thread-safe. Its statements mean the
+// same in SQLite and in PostgreSQL: question marks stand for values ("?1" for the first one), and
+// only syntax that both know is used. Text may be any bytes.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
 
 namespace nutshell::service {
 
@@ -24,44 +18,31 @@ using Value = std::variant<std::int64_t, std::string>;
 // A row of a result, valid during the visit.
 class Row {
  public:
-  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
-  [[nodiscard]] std::int64_t number(int column) const;
-  [[nodiscard]] std::string text(int column) const;
+  Row() = default;
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+  [[nodiscard]] virtual std::int64_t number(int column) const = 0;
+  [[nodiscard]] virtual std::string text(int column) const = 0;
 
- private:
-  sqlite3_stmt* statement_;
+ protected:
+  ~Row() = default;
 };
 
 class Database {
  public:
-  // Makes the file if it is missing. Refuses a damaged file and does not change it.
-  static Result<std::unique_ptr<Database>> open(const std::filesystem::path& path);
+  Database() = default;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
-  ~Database();
+  virtual ~Database() = default;
 
   // Runs one statement, with values in the order of its question marks. Returns the number of rows
   // that it changed.
-  Result<std::int64_t> run(const std::string& sql, const std::vector<Value>& values = {});
+  virtual Result<std::int64_t> run(const std::string& sql,
+                                   const std::vector<Value>& values = {}) = 0;
   using Visitor = std::function<void(const Row&)>;
-  Result<> query(const std::string& sql, const std::vector<Value>& values, const Visitor& visit);
-
- private:
-  struct Close {
-    void operator()(sqlite3* handle) const;
-  };
-  struct Finish {
-    void operator()(sqlite3_stmt* statement) const;
-  };
-  explicit Database(std::unique_ptr<sqlite3, Close> handle) : handle_(std::move(handle)) {}
-
-  Result<> prepare_file(const std::filesystem::path& path);
-  Result<sqlite3_stmt*> prepare(const std::string& sql, const std::vector<Value>& values);
-  Failure error_of(const std::string& what);
-
-  std::mutex mutex_;
-  std::unique_ptr<sqlite3, Close> handle_;
-  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finish>> statements_;
+  // The visitor must not use this object.
+  virtual Result<> query(const std::string& sql, const std::vector<Value>& values,
+                         const Visitor& visit) = 0;
 };
 
 }  // namespace nutshell::service

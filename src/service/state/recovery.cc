@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/defer.h"
-#include "service/state/database.h"
+#include "service/state/sqlite_database.h"
 #include "service/state/state_directory.h"
 
 namespace nutshell::service {
@@ -76,7 +76,7 @@ Recovery::Table save_table(Database& fresh, const std::string& name) {
 Result<Recovery> recover_state(const fs::path& directory) {
   const StateDirectory locked = TRY(StateDirectory::open(directory));
   const fs::path path = locked / "state.db";
-  const auto opened = Database::open(path);
+  const auto opened = SqliteDatabase::open(path);
   if (opened) return Recovery{};
   if (opened.error().code != ErrorCode::Corrupt) return Failure(opened.error());
   Recovery recovery;
@@ -89,7 +89,7 @@ Result<Recovery> recover_state(const fs::path& directory) {
   });
   TRY(copy_if_there(recovery.kept, copied));
   TRY(copy_if_there(beside(recovery.kept, "-wal"), beside(copied, "-wal")));
-  const auto fresh = TRY(Database::open(path));
+  const auto fresh = TRY(SqliteDatabase::open(path));
   const auto attached = fresh->run("ATTACH DATABASE ? AS damaged", {copied.native()});
   for (const char* name :
        {"sandboxes", "sessions", "session_clocks", "keys", "execs", "images", "meta"}) {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/scratch_fixture.h"
-#include "service/state/database.h"
+#include "service/state/sqlite_database.h"
 
 namespace nutshell::service {
 namespace {
@@ -20,7 +20,7 @@ class RecoveryTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   void write(int from, int to) const {
-    const auto database = Database::open(path_);
+    const auto database = SqliteDatabase::open(path_);
     ASSERT_TRUE(database) << database.error().message;
     for (int i = from; i < to; ++i) {
       ASSERT_TRUE((*database)->run("INSERT INTO meta(name, value) VALUES(?, ?)",
@@ -29,7 +29,7 @@ class RecoveryTest : public testing::Test {
   }
   std::int64_t count() const {
     std::int64_t found = -1;
-    const auto database = Database::open(path_);
+    const auto database = SqliteDatabase::open(path_);
     EXPECT_TRUE(database) << database.error().message;
     EXPECT_TRUE((*database)->query("SELECT count(*) FROM meta WHERE name LIKE 'name%'", {},
                                    [&found](const Row& row) { found = row.number(0); }));
@@ -59,7 +59,7 @@ TEST_F(RecoveryTest, KeepsTheDamagedFileAndGoesOnWithWhatCanBeRead) {
   const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path_));
   damage(size - 8192, 4096);  // a page of rows, near the end
   const std::string before = bytes_of(path_);
-  ASSERT_FALSE(Database::open(path_));
+  ASSERT_FALSE(SqliteDatabase::open(path_));
   const auto recovery = recover_state(scratch_.path());
   ASSERT_TRUE(recovery) << recovery.error().message;
   EXPECT_EQ(recovery->kept, path_.native() + ".damaged-1");

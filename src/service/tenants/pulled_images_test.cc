@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "base/scratch_fixture.h"
+#include "service/state/store_fixture.h"
 
 namespace nutshell::service {
 namespace {
@@ -33,9 +33,11 @@ class FakeHolder : public ImageHolder {
   PullAccount last_account = PullAccount::OfUser;
 };
 
-class PulledImagesTest : public testing::Test {
+class PulledImagesTest : public StoreTest {
  protected:
-  PulledImagesTest() {
+  void SetUp() override {
+    StoreTest::SetUp();
+    if (IsSkipped()) return;
     rules_.default_quota[Resource::ImageBytes] = 100 * kMiB;
     open();
   }
@@ -43,7 +45,9 @@ class PulledImagesTest : public testing::Test {
     images_.reset();
     accounts_.reset();
     database_.reset();
-    database_ = std::move(*Database::open(scratch_ / "state.db"));
+    auto opened = open_store();
+    ASSERT_TRUE(opened) << opened.error().message;
+    database_ = std::move(*opened);
     current_ = std::make_unique<CurrentRules>(rules_);
     accounts_ = std::make_unique<Accounts>(*current_);
     images_ = std::make_unique<PulledImages>(*database_, *accounts_, *current_);
@@ -60,7 +64,6 @@ class PulledImagesTest : public testing::Test {
     return accounts_->of(tenant, Resource::ImageBytes).used();
   }
 
-  ScratchDirectory scratch_;
   TenantRules rules_;
   std::unique_ptr<CurrentRules> current_;
   FakeHolder holder_;
@@ -68,8 +71,10 @@ class PulledImagesTest : public testing::Test {
   std::unique_ptr<Accounts> accounts_;
   std::unique_ptr<PulledImages> images_;
 };
+INSTANTIATE_TEST_SUITE_P(OnSqlite, PulledImagesTest, testing::Values(StoreKind::Sqlite));
+INSTANTIATE_TEST_SUITE_P(OnPostgres, PulledImagesTest, testing::Values(StoreKind::Postgres));
 
-TEST_F(PulledImagesTest, AreFetchedFromAPrivateNetworkOnlyIfListed) {
+TEST_P(PulledImagesTest, AreFetchedFromAPrivateNetworkOnlyIfListed) {
   holder_.images.insert("10.0.0.1/5");
   EXPECT_TRUE(ensure("a", "10.0.0.1/5")) << "nothing is fetched";
   for (const char* image : {"127.0.0.1:5000/5", "localhost/5", "10.0.0.1/6", "169.254.169.254/5"}) {
@@ -89,14 +94,14 @@ TEST_F(PulledImagesTest, AreFetchedFromAPrivateNetworkOnlyIfListed) {
   EXPECT_FALSE(ensure("a", "127.0.0.1:5002/5"));
 }
 
-TEST_F(PulledImagesTest, AreFetchedWithTheUsersAccountForNobodyElse) {
+TEST_P(PulledImagesTest, AreFetchedWithTheUsersAccountForNobodyElse) {
   ASSERT_TRUE(ensure("a", "10"));
   EXPECT_EQ(holder_.last_account, PullAccount::None);
   ASSERT_TRUE(ensure("local", "20", ImageNaming::NameOrPath));
   EXPECT_EQ(holder_.last_account, PullAccount::OfUser);
 }
 
-TEST_F(PulledImagesTest, ChargesTheFirstCallerAndNoOneForAPresentImage) {
+TEST_P(PulledImagesTest, ChargesTheFirstCallerAndNoOneForAPresentImage) {
   holder_.images = {"10"};
   ASSERT_TRUE(ensure("a", "10"));
   EXPECT_EQ(used("a"), 0U);
@@ -107,7 +112,7 @@ TEST_F(PulledImagesTest, ChargesTheFirstCallerAndNoOneForAPresentImage) {
   EXPECT_EQ(holder_.pulls, 1);
 }
 
-TEST_F(PulledImagesTest, RemovesAndRefusesAnImageForWhichThereIsNoRoom) {
+TEST_P(PulledImagesTest, RemovesAndRefusesAnImageForWhichThereIsNoRoom) {
   ASSERT_TRUE(ensure("a", "60"));
   const auto refused = ensure("a", "50");
   ASSERT_FALSE(refused);
@@ -117,14 +122,14 @@ TEST_F(PulledImagesTest, RemovesAndRefusesAnImageForWhichThereIsNoRoom) {
   ASSERT_TRUE(ensure("b", "50"));
 }
 
-TEST_F(PulledImagesTest, CountsOverARestart) {
+TEST_P(PulledImagesTest, CountsOverARestart) {
   ASSERT_TRUE(ensure("a", "60"));
   open();
   EXPECT_EQ(used("a"), 60 * kMiB);
   EXPECT_FALSE(ensure("a", "50"));
 }
 
-TEST_F(PulledImagesTest, GivesBackWhatTheOperatorRemoved) {
+TEST_P(PulledImagesTest, GivesBackWhatTheOperatorRemoved) {
   ASSERT_TRUE(ensure("a", "60"));
   ASSERT_TRUE(ensure("a", "40"));
   holder_.images.erase("60");
