@@ -22,6 +22,7 @@ void fuzz_proxy(std::string_view input);         // the beginning of a connectio
 void fuzz_image_header(std::string_view input);  // pictures that a model reads
 void fuzz_egress(std::string_view input);        // requests and first bytes of a sandbox
 void fuzz_host_trust(std::string_view input);  // git's index, configuration and other judged files
+void fuzz_kubernetes(std::string_view input);  // kubeconfig files, answers, quantities, ids, pods
 
 // Gives the output of a command to one parser; each has its own program, named like its source.
 // Returns false if the parser does not recognise it.

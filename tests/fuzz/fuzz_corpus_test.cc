@@ -45,6 +45,10 @@ TEST(FuzzCorpus, BeginningsOfProxyConnectionsAreUnderstoodOrRefused) {
   replay("proxy", fuzz_proxy);
 }
 
+TEST(FuzzCorpus, AnswersAndFilesOfKubernetesAreReadOrRefused) {
+  replay("kubernetes", fuzz_kubernetes);
+}
+
 TEST(FuzzCorpus, InitReturnsWhateverTheHostSends) {
   replay("init_input", fuzz_init_input);
 }
