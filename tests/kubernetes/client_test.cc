@@ -51,8 +51,12 @@ class AwaitPhase : public WatchVisitor {
   AwaitPhase(std::string name, std::string phase)
       : name_(std::move(name)), wanted_(std::move(phase)) {}
   void reset(const Json& objects) override {
-    for (const Json& object : objects)
+    bool is_there = false;
+    for (const Json& object : objects) {
       changed(object);
+      is_there = is_there || object.at("metadata").at("name") == name_;
+    }
+    if (wanted_.empty()) is_done_ = !is_there;
   }
   void changed(const Json& object) override {
     if (object.at("metadata").at("name") == name_)
