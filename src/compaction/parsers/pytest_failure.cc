@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compaction/error_words.h"
 #include "compaction/parsers/diagnostic_scan.h"
 #include "compaction/parsers/stack_frames.h"
 #include "compaction/parsers/tracebacks.h"
@@ -35,6 +36,8 @@ bool is_frame_separator(std::string_view line) {
   return line.starts_with("_ _ _ ");
 }
 
+constexpr std::size_t kMostBody = 6;  // lines
+
 // Reads the lines of one report into a failure.
 class ReportReader {
  public:
@@ -54,6 +57,7 @@ class ReportReader {
   std::string_view code_;         // behind ">" in the frame that is being read
   std::size_t error_indent_ = 0;  // of the first "E" line in a row of them
   bool is_in_error_ = false;
+  std::size_t body_left_ = 0;  // lines that may still belong to another program's error above them
 };
 
 void ReportReader::add_frame(const Location& where, std::string_view code) {
@@ -119,6 +123,7 @@ void ReportReader::take_error(std::string_view text) {
 void ReportReader::take_line(LineCursor& cursor) {
   const auto line = cursor.line();
   cursor.advance();
+  const std::size_t body_left = std::exchange(body_left_, 0);
   const bool is_error = line.starts_with("E   ") || line == "E";
   if (!is_error) is_in_error_ = false;
   if (line.starts_with("E   ") || line == "E") {
@@ -135,10 +140,15 @@ void ReportReader::take_line(LineCursor& cursor) {
   } else if (!is_blank(line)) {
     const bool is_object = contains(line, " = <") && contains(line, " object at 0x");
     const bool is_said = !line.starts_with(' ') && !is_frame_separator(line) && !is_object;
-    if (is_said)
+    if (is_said) {
       failure_.detail.emplace_back(trim(line));
-    else
+      if (looks_like_error(line)) body_left_ = kMostBody;
+    } else if (body_left > 0 && line.starts_with(' ')) {
+      failure_.detail.emplace_back(trim_right(line));
+      body_left_ = body_left - 1;
+    } else {
       ledger_.omit("code excerpts");
+    }
   }
 }
 

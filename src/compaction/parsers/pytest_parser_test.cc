@@ -86,6 +86,43 @@ make: *** [Makefile:3: test] Error 1
                                                    "warned: test_a.py::test_warn"}));
 }
 
+TEST(PytestParser, AnErrorOfAnotherProgramKeepsTheLinesBelowIt) {
+  const GivenOutput given(
+      "pytest", 1,
+      R"(============================= test session starts ==============================
+collected 1 item
+
+test_a.py F                                                              [100%]
+
+=================================== FAILURES ===================================
+__________________________________ test_raise __________________________________
+
+    def test_raise():
+        first = 1
+FATAL: no lease for web-1
+    wanted: 8797570
+    holder: db-9
+>       assert first == 2
+E       assert 1 == 2
+
+test_a.py:14: AssertionError
+=========================== short test summary info ============================
+FAILED test_a.py::test_raise - assert 1 == 2
+============================== 1 failed in 0.04s ===============================
+)");
+  ASSERT_TRUE(given.is_recognised_by(pytest_parser()));
+  const auto facts = given.parsed_by(pytest_parser());
+  ASSERT_TRUE(facts);
+  ASSERT_EQ(facts->failures.size(), 1U);
+  const auto& detail = facts->failures.front().detail;
+  const std::vector<std::string> wanted = {"FATAL: no lease for web-1", "    wanted: 8797570",
+                                           "    holder: db-9", "assert 1 == 2"};
+  EXPECT_NE(std::search(detail.begin(), detail.end(), wanted.begin(), wanted.end()), detail.end())
+      << testing::PrintToString(detail);
+  EXPECT_TRUE(std::ranges::none_of(
+      detail, [](const std::string& line) { return line.find("first = 1") != std::string::npos; }));
+}
+
 TEST(PytestParser, ReadsShortTracebacksAndQuietSums) {
   const GivenOutput given(
       "pytest -q --tb=short", 1,
