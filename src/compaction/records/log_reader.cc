@@ -272,7 +272,7 @@ class LogReader {
   bool add_json(std::string_view line, std::size_t number) {
     const auto open = line.find('{');
     const bool is_after_lead =
-        open != std::string_view::npos && open <= kLongestLead && line.ends_with('}') &&
+        open <= kLongestLead && line.ends_with('}') &&  // npos is larger
         (open == 0 || std::string_view(" \t|:").find(line[open - 1]) != std::string_view::npos);
     if (!is_after_lead) return false;
     const auto start = static_cast<std::size_t>(line.data() - text_.data());
