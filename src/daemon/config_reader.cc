@@ -165,15 +165,9 @@ class NounReader {
   std::string problem_;
 };
 
-}  // namespace
-
-struct ConfigReader::Toml {
-  const toml::node& node;
-};
-
-const std::vector<Known>& known_settings() {
+std::vector<Known> settings_of_the_daemon() {
   using enum Known::Kind;
-  static const std::vector<Known> kKnown = {
+  return {
       {"socket.path", Text, "", "Unix socket; empty: nutshelld.sock in the runtime directory"},
       {"tcp.address", Text, "127.0.0.1", "address to listen on, if tcp.port is set"},
       {"tcp.port", Number, "0", "port to listen on; 0: no TCP"},
@@ -216,7 +210,12 @@ const std::vector<Known>& known_settings() {
       {"machine.disk_overcommit", Number, "400",
        "percent of the state directory's disk, or of the memory if that is more"},
       {"machine.process_overcommit", Number, "90",
-       "percent of the process ids that sandboxes may be granted together"},
+       "percent of the process ids that sandboxes may be granted together"}};
+}
+
+std::vector<Known> settings_of_its_callers() {
+  using enum Known::Kind;
+  return {
       {"allow.backends", Texts, "", "backends that tenants may name; empty: all"},
       {"allow.runtimes", Texts, "",
        "runtimes of container engines that tenants may name; empty: all"},
@@ -264,8 +263,20 @@ const std::vector<Known>& known_settings() {
        "URLs of servers that issue tokens; empty: no metadata"},
       {"drain_seconds", Number, "30", "time that running requests have after SIGTERM"},
       {"log.requests", Truth, "true", "log one line for each request"}};
+}
+
+}  // namespace
+
+struct ConfigReader::Toml {
+  const toml::node& node;
+};
+
+const std::vector<Known>& known_settings() {
+  using enum Known::Kind;
   static const std::vector<Known> kAll = [] {
-    std::vector<Known> together = kKnown;
+    std::vector<Known> together = settings_of_the_daemon();
+    const std::vector<Known> others = settings_of_its_callers();
+    together.insert(together.end(), others.begin(), others.end());
     for (const service::ResourceInfo& info : service::resources()) {
       const bool is_bytes = std::string_view(info.name).ends_with("_bytes");
       const bool is_cores = info.resource == service::Resource::Millicpus;

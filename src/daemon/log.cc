@@ -27,9 +27,11 @@ const char* word_for(Level level) {
 }
 
 server::Json begin(Level level) {
-  using namespace std::chrono;
-  const auto now = floor<milliseconds>(system_clock::now());
-  const auto whole = floor<seconds>(now);
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  using std::chrono::system_clock;
+  const auto now = std::chrono::floor<milliseconds>(system_clock::now());
+  const auto whole = std::chrono::floor<seconds>(now);
   return {{"time", fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(system_clock::to_time_t(whole)),
                                (now - whole).count())},
           {"level", word_for(level)}};
