@@ -122,6 +122,9 @@ def every_command_works_through_a_named_daemon():
         nutshell("pause", made)
         expect("paused" in nutshell("list"), "pause")
         nutshell("resume", made)
+        nutshell("extend", made, "--ttl", "2h")
+        left = {each["id"]: each["ttl_left_ms"] for each in json.loads(nutshell("list", "--json"))}
+        expect(left[made] > 3_600_000, f"the ttl after extend: {left}")
         expect("+two" in nutshell("diff", made), "diff")
         checkpoint = nutshell("checkpoint", made).split()[0]
         nutshell("exec", made, "--", "rm", "file")

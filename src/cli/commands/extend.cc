@@ -35,7 +35,8 @@ Result<int> extend(Program& program, const ExtendFlags& flags) {
     return 0;
   }
   return with_daemon(program, [&](api::ApiClient& daemon) -> Result<int> {
-    TRY(daemon.ask("POST", fmt::format("/v1/sandboxes/{}/extend", id), Json{{"ttl_ms", ttl_ms}}));
+    const std::string body = TRY(api::body_of(Json{{"ttl_ms", ttl_ms}}));
+    TRY(daemon.ask("POST", fmt::format("/v1/sandboxes/{}/extend", id), body));
     return 0;
   });
 }
