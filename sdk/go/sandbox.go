@@ -493,6 +493,28 @@ func (s *Sandbox) Stats(ctx context.Context) (*SandboxStats, error) {
 	return &found, err
 }
 
+// NetworkStatus is what it may reach now, and what it used of that.
+func (s *Sandbox) NetworkStatus(ctx context.Context) (*NetworkStatus, error) {
+	var found NetworkStatus
+	err := s.json(ctx, "getNetwork", call{}, &found)
+	return &found, err
+}
+
+// SetNetwork replaces what it may reach. Connections that are not allowed then end. A sandbox that was made
+// without a network gets none.
+func (s *Sandbox) SetNetwork(ctx context.Context, policy *NetworkPolicy) (*NetworkStatus, error) {
+	var found NetworkStatus
+	err := s.json(ctx, "setNetwork", call{json: policy}, &found)
+	return &found, err
+}
+
+// NetworkEvents are connections and look-ups that were tried, oldest first: those with a greater number.
+func (s *Sandbox) NetworkEvents(ctx context.Context, after int64) ([]NetworkEvent, error) {
+	var found NetworkEvents
+	err := s.json(ctx, "listNetworkEvents", call{query: url.Values{"after": {strconv.FormatInt(after, 10)}}}, &found)
+	return found.Events, err
+}
+
 // History is what was done in it, oldest first.
 func (s *Sandbox) History(ctx context.Context) ([]HistoryEntry, error) {
 	var found History

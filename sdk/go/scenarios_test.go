@@ -270,6 +270,12 @@ func (r *runner) sandbox(ctx context.Context, s *nutshell.Sandbox, name string, 
 		return s.Extend(ctx, take[time.Duration](a, "ttl"))
 	case "stats":
 		return s.Stats(ctx)
+	case "network_status":
+		return s.NetworkStatus(ctx)
+	case "set_network":
+		return s.SetNetwork(ctx, take[*nutshell.NetworkPolicy](a, "policy"))
+	case "network_events":
+		return s.NetworkEvents(ctx, take[int64](a, "after"))
 	case "history":
 		return s.History(ctx)
 	case "refresh":

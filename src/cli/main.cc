@@ -14,6 +14,7 @@
 #include "cli/commands/extend.h"
 #include "cli/commands/forward.h"
 #include "cli/commands/image.h"
+#include "cli/commands/network.h"
 #include "cli/commands/roche.h"
 #include "cli/daemon_choice.h"
 #include "cli/print.h"
@@ -59,6 +60,7 @@ constexpr auto kCommands =
                             {"logs", "", add_logs},
                             {"cp", "", add_copy},
                             {"forward", "", add_forward},
+                            {"network", "", add_network},
                             {"extend", "", add_extend},
                             {"pause", "", add_pause},
                             {"resume", "", add_resume},
@@ -121,7 +123,7 @@ void add_command(const CommandLine& app, Program& program, const Command& comman
 
 // The number of positional words before the command to run in the sandbox; nullopt: it runs none.
 std::optional<std::size_t> words_before_command(const std::string& name) {
-  if (name == "run") return 0;
+  if (name == "run" || name == "learn") return 0;
   if (name == "exec") return 1;  // the id
   return std::nullopt;
 }

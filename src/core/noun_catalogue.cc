@@ -6,6 +6,7 @@
 
 #include "core/audit_entry.h"
 #include "core/exec.h"
+#include "core/network_report.h"
 #include "core/pool.h"
 #include "core/sandbox_stats.h"
 #include "core/sandbox_status.h"
@@ -91,7 +92,8 @@ const std::vector<NounDescription>& all_nouns() {
   static const std::vector<NounDescription> kAll = {
       description_of<Limits>(),        description_of<UnsafeMount>(),
       description_of<Mount>(),         description_of<NetworkSecret>(),
-      description_of<NetworkPolicy>(), description_of<SandboxSpec>(),
+      description_of<NetworkPolicy>(), description_of<NetworkEvent>(),
+      description_of<NetworkStatus>(), description_of<SandboxSpec>(),
       description_of<Protection>(),    description_of<SandboxStatus>(),
       description_of<SandboxStats>(),  description_of<ExecRequest>(),
       description_of<ExecResult>(),    description_of<Budget>(),

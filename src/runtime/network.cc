@@ -198,22 +198,45 @@ Result<std::string> start_with_network(const BackendContext& context, Backend& b
   return id;
 }
 
+Result<NetworkStatus> status_or_none(Result<NetworkStatus> status) {
+  if (status || status.error().code != ErrorCode::Conflict) return status;
+  NetworkStatus none;
+  none.way = "none";
+  return none;
+}
+
+Result<std::vector<NetworkEvent>> events_or_none(Result<std::vector<NetworkEvent>> events) {
+  if (events || events.error().code != ErrorCode::Conflict) return events;
+  return std::vector<NetworkEvent>();
+}
+
+Failure network_has_ended() {
+  return failure(ErrorCode::Unavailable,
+                 "nutshell-egress, which carries the connections of this sandbox, has ended: the "
+                 "sandbox has no network any more. Make another sandbox");
+}
+
 Result<wire::EgressAnswer> ask_network(const std::string& id,
                                        const wire::EgressQuestion& question) {
   const std::filesystem::path path = TRY(socket_of(id));
   if (::access(path.c_str(), F_OK) != 0)
     return failure(ErrorCode::NotFound, "this sandbox has no network");
   auto socket = connect_to(path, SocketKind::Stream);
-  const auto ended = failure(ErrorCode::Unavailable,
-                             "nutshell-egress, which carries the connections of this sandbox, has "
-                             "ended: the sandbox has no network any more. Make another sandbox");
-  if (!socket) return ended;
+  if (!socket) return network_has_ended();
   TRY(wire::send_message(socket->get(), question, Deadline::in(kQuestionTime)));
   auto answer =
       wire::receive_message<wire::EgressAnswer>(socket->get(), Deadline::in(kQuestionTime));
-  if (!answer && answer.error().code == ErrorCode::Unavailable) return ended;
+  if (!answer && answer.error().code == ErrorCode::Unavailable) return network_has_ended();
   if (answer) TRY(success_of(*answer));
   return answer;
+}
+
+Result<> take_present_network(const std::string& id, SandboxSpec& spec) {
+  if (!has_network(spec)) return {};
+  auto answer = ask_network(id, {});
+  if (!answer && answer.error().code == ErrorCode::NotFound) return network_has_ended();
+  spec.network = TRY(std::move(answer)).status.policy;
+  return {};
 }
 
 void end_network(const std::string& id) {

@@ -35,6 +35,17 @@ void end_network(const std::string& id);
 // Asks the program of that sandbox. NotFound: there is none.
 Result<wire::EgressAnswer> ask_network(const std::string& id, const wire::EgressQuestion& question);
 
+// Turn the answer about a sandbox that was started without a network into one: its way is "none",
+// and nothing was tried.
+Result<NetworkStatus> status_or_none(Result<NetworkStatus> status);
+Result<std::vector<NetworkEvent>> events_or_none(Result<std::vector<NetworkEvent>> events);
+
+// Says that the program of a sandbox with a network is no longer there.
+Failure network_has_ended();
+
+// Replaces the policy in the spec of a sandbox by the one that it has now, for another one like it.
+Result<> take_present_network(const std::string& id, SandboxSpec& spec);
+
 // Removes the sockets of programs that were killed.
 void sweep_networks(SweepMode mode, SweepReport& report);
 

@@ -200,8 +200,9 @@ Result<std::string> Runtime::create(const SandboxSpec& wanted, const Prepare& pr
   return id;
 }
 
-Result<int> Runtime::with_temporary(const SandboxSpec& spec,
+Result<int> Runtime::with_temporary(const SandboxSpec& wanted,
                                     const std::function<Result<int>(const std::string& id)>& step) {
+  const SandboxSpec spec = TRY(with_tools(wanted));
   const BackendLease chosen = TRY(backend(spec.backend));
   ChildProcess relay;  // ends with the sandbox
   const std::string id =
@@ -251,6 +252,7 @@ Result<SandboxSpec> Runtime::spec_of(const std::string& id) {
   status.spec.environment = TRY(TRY(backend_of(status.id))->environment_of(status.id));
   std::erase_if(status.spec.labels,
                 [](const auto& label) { return label.first.starts_with("nutshell."); });
+  TRY(take_present_network(status.id, status.spec));
   return std::move(status.spec);
 }
 
@@ -287,7 +289,8 @@ Result<wire::EgressAnswer> Runtime::ask_network_of(const std::string& id,
   const std::string whole_id = TRY(this->whole_id(id));
   auto answer = ask_network(whole_id, question);
   if (answer || answer.error().code != ErrorCode::NotFound) return answer;
-  TRY(find(whole_id));
+  const SandboxStatus status = TRY(find(whole_id));
+  if (mode_of(status.spec.network) != NetworkMode::None) return network_has_ended();
   return failure(ErrorCode::Conflict,
                  fmt::format("sandbox {} was started without a network; make another one with "
                              "--allow HOST",

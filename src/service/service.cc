@@ -11,6 +11,7 @@
 #include "base/random_id.h"
 #include "core/json_form.h"
 #include "core/workspace_volume.h"
+#include "runtime/network.h"
 #include "runtime/workspace.h"
 #include "service/budgets/budget_watch.h"
 #include "service/budgets/budgets.h"
@@ -25,6 +26,7 @@
 #include "service/pools/pools.h"
 #include "service/sandboxes/reconciler.h"
 #include "service/sandboxes/sandbox_files.h"
+#include "service/sandboxes/sandbox_network.h"
 #include "service/sandboxes/sandbox_operations.h"
 #include "service/sandboxes/sandboxes.h"
 #include "service/sessions/sessions.h"
@@ -77,6 +79,7 @@ struct Service::Parts {
   Sandboxes sandboxes;
   Reconciler reconciler;
   SandboxFiles files;
+  SandboxNetwork network;
   Execs execs;
   InitStreams streams;
   KeptWorkspaces workspaces;
@@ -116,6 +119,7 @@ Service::Parts::Parts(ServiceOptions given, StateDirectory locked, const Seal& k
           {runtime, *database, table, sandboxes, options, rules},
           [this](const SandboxEntry& entry, const std::string& why) { note_end(entry, why); }),
       files({runtime, table, sandboxes, sandbox_operations, accounts, gate}),
+      network({runtime, table, operations}),
       execs({runtime, table, gone, sandboxes, budgets, budget_watch, operations, accounts, rules}),
       streams(
           {runtime, table, sandboxes, sandbox_operations, operations, budgets, budget_watch, gone}),
@@ -253,6 +257,10 @@ SandboxFiles& Service::files() {
   return parts_->files;
 }
 
+SandboxNetwork& Service::network() {
+  return parts_->network;
+}
+
 Sessions& Service::sessions() {
   return parts_->sessions;
 }
@@ -360,6 +368,7 @@ Result<SandboxView> Service::fork(const Caller& caller, const std::string& id) {
     const auto used = parts_->table.use(ref.id);
     TRY(parts_->sandboxes.wake(ref.id));
     SandboxSpec spec = TRY(spec_of(caller, ref.id));
+    TRY(take_present_network(ref.id, spec));
     if (is_volume(spec.workspace)) spec.workspace.clear();  // two would write to the same files
     CallMemory memory = TRY(call_memory(caller));
     const auto copy_files = [&ref, &memory](Runtime& runtime, const std::string& made) {

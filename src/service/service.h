@@ -26,6 +26,7 @@ class InitStreams;
 class Operations;
 class Pools;
 class SandboxFiles;
+class SandboxNetwork;
 class Sessions;
 
 class Service {
@@ -45,6 +46,7 @@ class Service {
   // The parts of the service beside sandboxes and execs, which are below. Each records its own
   // operations.
   SandboxFiles& files();
+  SandboxNetwork& network();
   Sessions& sessions();
   Pools& pools();
   InitStreams& streams();

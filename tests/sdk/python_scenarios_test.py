@@ -38,6 +38,8 @@ METHODS = {
     "release": "Sandbox.close", "warmPool": "Pool.warm", "drainPool": "Pool.drain",
     "batch": "Client.batch", "listAuditRecords": "Client.audit", "getHistory": "Sandbox.history",
     "getEnvironment": "Sandbox.environment", "whyGone": "Sandbox.why_gone", "sweep": "Client.sweep",
+    "getNetwork": "Sandbox.network_status", "setNetwork": "Sandbox.set_network",
+    "listNetworkEvents": "Sandbox.network_events",
 }
 NOT_FOR_SDKS = {
     "openapi": "the SDK is generated from it",

@@ -35,7 +35,8 @@ METHODS = {
     "listPools": "Pool.list", "getPool": "Pool.refresh", "acquire": "Pool.acquire", "release": "Sandbox.close",
     "warmPool": "Pool.warm", "drainPool": "Pool.drain", "batch": "Client.batch", "listAuditRecords": "Client.audit",
     "getHistory": "Sandbox.history", "getEnvironment": "Sandbox.environment", "whyGone": "Sandbox.whyGone",
-    "sweep": "Client.sweep",
+    "sweep": "Client.sweep", "getNetwork": "Sandbox.networkStatus", "setNetwork": "Sandbox.setNetwork",
+    "listNetworkEvents": "Sandbox.networkEvents",
 }
 NOT_FOR_SDKS = {
     "openStream": "the protocol to init belongs to the command line",

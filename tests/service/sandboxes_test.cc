@@ -8,6 +8,7 @@
 #include "service/execs/init_streams.h"
 #include "service/health.h"
 #include "service/sandboxes/sandbox_files.h"
+#include "service/sandboxes/sandbox_network.h"
 #include "service/sandboxes/spec_text.h"
 #include "service/sessions/sessions.h"
 #include "service_fixture.h"
@@ -50,6 +51,9 @@ TEST_F(SandboxesTest, HidesSandboxesOfOtherTenants) {
   EXPECT_FALSE(service_->pause(bob_, id));
   EXPECT_FALSE(service_->streams().open(bob_, id));
   EXPECT_FALSE(service_->files().stat(bob_, id, "/"));
+  EXPECT_EQ(service_->network().status(bob_, id).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(service_->network().set(bob_, id, {}).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(service_->network().events(bob_, id, 0).error().code, ErrorCode::NotFound);
   EXPECT_TRUE(service_->list(bob_, {})->sandboxes.empty());
   const auto records = service_->evidence().records(bob_, {});
   for (const audit::Record& record : *records)

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Client, defaultClient } from "./client.js";
 import { forget, type Left, leave } from "./left.js";
 import { CancelledError, type Changes, type Change, type Checkpoint, type Environment, type Gone, type History, type HistoryEntry,
-  InternalError, InvalidArgumentError, type Limits, type Mount, type NetworkPolicy, NotFoundError, type SandboxInfo, type SandboxSpec, type SandboxStats, type UnsafeMount } from "./generated.js";
+  InternalError, InvalidArgumentError, type Limits, type Mount, type NetworkEvent, type NetworkEvents, type NetworkPolicy, type NetworkStatus, NotFoundError, type SandboxInfo, type SandboxSpec, type SandboxStats, type UnsafeMount } from "./generated.js";
 import { AlreadyExistsError, PermissionDeniedError } from "./generated.js";
 import { ClosedError } from "./errors.js";
 import { type Command, type ExecOptions, type Execution, type Job, type Place, run, type RunOptions, start, stream } from "./exec.js";
@@ -285,6 +285,21 @@ export class Sandbox implements AsyncDisposable {
 
   async stats(): Promise<SandboxStats> {
     return fromWire("SandboxStats", await this.#json("getStats"));
+  }
+
+  /** What it may reach now, and what it used of that. */
+  async networkStatus(): Promise<NetworkStatus> {
+    return fromWire("NetworkStatus", await this.#json("getNetwork"));
+  }
+
+  /** Replaces what it may reach. Connections that are not allowed then end. One that was made without a network gets none. */
+  async setNetwork(policy: NetworkPolicy): Promise<NetworkStatus> {
+    return fromWire("NetworkStatus", await this.#json("setNetwork", { json: toWire("NetworkPolicy", policy) }));
+  }
+
+  /** Connections and look-ups that were tried, oldest first: those with a greater number. */
+  async networkEvents(after?: number): Promise<NetworkEvent[]> {
+    return fromWire<NetworkEvents>("NetworkEvents", await this.#json("listNetworkEvents", { query: { after } })).events;
   }
 
   /** Acts in it, oldest first. */

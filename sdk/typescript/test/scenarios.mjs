@@ -22,6 +22,7 @@ const settings = (given) => Object.fromEntries(Object.entries(given).map(([name,
 const leading = {
   "run stream start": ["command"], "files.read files.readText files.exists files.remove files.list files.makeDirectory": ["path"],
   "files.write": ["path", "content"], signal: ["number"], undo: ["id"], extend: ["ttl"], renew: ["lease"], rollback: ["name"], batch: ["commands"],
+  setNetwork: ["policy"], networkEvents: ["after"],
 };
 const places = new Map(Object.entries(leading).flatMap(([names, first]) => names.split(" ").map((name) => [name, first])));
 

@@ -58,9 +58,9 @@ nlohmann::json sorted(const Json& json) {
 template <typename T>
 class MessageJson : public testing::Test {};
 using NounsOfTheProto =
-    testing::Types<Limits, UnsafeMount, NetworkPolicy, SandboxSpec, Protection, SandboxStatus,
-                   SandboxStats, ExecRequest, ExecResult, Budget, Usage, SessionRequest,
-                   SetupOutput, Session, PoolStatus, AuditRecord>;
+    testing::Types<Limits, UnsafeMount, NetworkPolicy, NetworkEvent, NetworkStatus, SandboxSpec,
+                   Protection, SandboxStatus, SandboxStats, ExecRequest, ExecResult, Budget, Usage,
+                   SessionRequest, SetupOutput, Session, PoolStatus, AuditRecord>;
 TYPED_TEST_SUITE(MessageJson, NounsOfTheProto);
 
 TYPED_TEST(MessageJson, GivesEveryNounBack) {

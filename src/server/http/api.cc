@@ -160,8 +160,8 @@ void note_denial(Call& call, const Error& error) {
 std::vector<Route> api_routes() {
   std::vector<Route> all;
   for (auto* part : {health_routes, sandbox_routes, workspace_routes, exec_routes, terminal_routes,
-                     file_routes, tool_routes, session_routes, port_routes, pool_routes,
-                     batch_routes, evidence_routes, backend_routes}) {
+                     file_routes, tool_routes, network_routes, session_routes, port_routes,
+                     pool_routes, batch_routes, evidence_routes, backend_routes}) {
     std::vector<Route> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

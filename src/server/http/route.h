@@ -80,6 +80,7 @@ std::vector<Route> exec_routes();
 std::vector<Route> terminal_routes();
 std::vector<Route> file_routes();
 std::vector<Route> tool_routes();
+std::vector<Route> network_routes();
 std::vector<Route> session_routes();
 std::vector<Route> pool_routes();
 std::vector<Route> batch_routes();

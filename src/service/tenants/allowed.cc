@@ -58,12 +58,7 @@ bool looks_like_a_path(const std::string& image) {
 
 Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
   if (caller.host_files == HostFiles::Allowed) return {};
-  // The daemon's machine may reach what its clients must not: its own network, for example.
-  if (mode_of(spec.network) != NetworkMode::None) {
-    return failure(
-        ErrorCode::PermissionDenied,
-        "network: only clients on the daemon's own socket can ask for one; leave it out");
-  }
+  if (mode_of(spec.network) != NetworkMode::None) TRY(check_network_allowed(caller));
   const bool names_files = !is_without_directories(spec) || spec.toolchains != Toolchains::None ||
                            looks_like_a_path(spec.image);
   if (!names_files && spec.unsafe_without.empty()) return {};
@@ -74,6 +69,13 @@ Result<> check_host_files(const Caller& caller, const SandboxSpec& spec) {
 }
 
 }  // namespace
+
+// The daemon's machine may reach what its clients must not: its own network, for example.
+Result<> check_network_allowed(const Caller& caller) {
+  if (caller.host_files == HostFiles::Allowed) return {};
+  return failure(ErrorCode::PermissionDenied,
+                 "network: only clients on the daemon's own socket can ask for one; leave it out");
+}
 
 std::string whole_image_name(const std::string& image) {
   const std::size_t first = image.find('/');

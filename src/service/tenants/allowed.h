@@ -22,6 +22,9 @@ std::string registry_of_image(const std::string& image);
 // everything.
 Result<> check_allowed(const TenantRules& rules, const Caller& caller, const SandboxSpec& spec);
 
+// PermissionDenied unless the caller may give a sandbox a network, or change one.
+Result<> check_network_allowed(const Caller& caller);
+
 // Returns the spec if this caller may have it made. Refuses paths of this machine from callers that
 // may not name them, and what is not in the lists.
 Result<SandboxSpec> admit_spec(const TenantRules& rules, const Caller& caller, SandboxSpec spec);

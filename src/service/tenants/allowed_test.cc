@@ -98,6 +98,8 @@ TEST_F(AllowedTest, OnlyCallersOnTheOwnSocketGetANetwork) {
   const auto refused = admit_spec(rules_, bob_, spec);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::PermissionDenied);
+  EXPECT_TRUE(check_network_allowed(owner_));
+  EXPECT_EQ(check_network_allowed(bob_).error().code, ErrorCode::PermissionDenied);
 }
 
 }  // namespace

@@ -26,7 +26,10 @@ from nutshell_sandbox._generated import (
     HistoryEntry,
     Limits,
     Mount,
+    NetworkEvent,
+    NetworkEvents,
     NetworkPolicy,
+    NetworkStatus,
     SandboxInfo,
     SandboxSpec,
     SandboxStats,
@@ -413,6 +416,22 @@ class AsyncSandbox:
         one._begin(self.client, self.timeout)
         await one._take("forkSandbox", (self.id,))
         return one
+
+    # Network
+
+    async def network_status(self) -> NetworkStatus:
+        """What it may reach now, and what it used of that."""
+        return await self.client.send_for(NetworkStatus, "getNetwork", (self.id,))
+
+    async def set_network(self, policy: NetworkPolicy) -> NetworkStatus:
+        """Replaces what it may reach. Connections that are not allowed then end. A sandbox that
+        was made without a network gets none."""
+        return await self.client.send_for(NetworkStatus, "setNetwork", (self.id,), body=policy)
+
+    async def network_events(self, after: int = 0) -> List[NetworkEvent]:
+        """Connections and look-ups that were tried, oldest first: those with a greater number."""
+        return (await self.client.send_for(NetworkEvents, "listNetworkEvents", (self.id,),
+                                           query={"after": after or None})).events
 
     # Evidence
 
