@@ -32,17 +32,20 @@ const std::vector<BackendEntry>& backend_registry() {
        "containers of a Docker engine, local or remote; needs an image",
        [](const BackendContext& context) {
          return make_container_backend(docker::EngineKind::Docker, context);
-       }},
+       },
+       false, true},
       {docker::id_letter(docker::EngineKind::Podman), "podman",
        "containers of podman, as root or not; needs an image",
        [](const BackendContext& context) {
          return make_container_backend(docker::EngineKind::Podman, context);
-       }},
+       },
+       false, true},
       {gvisor::kIdLetter, "gvisor",
        "a kernel of its own (runsc), as root or not; no daemon, no image",
        [](const BackendContext& context) {
          return std::make_unique<gvisor::GvisorBackend>(context.programs, context.show_progress);
-       }},
+       },
+       false, true},
   };
   return kEntries;
 }

@@ -43,6 +43,7 @@ wire::ContainerOrders orders_for(const SandboxSpec& spec, Lifetime lifetime,
   orders.environment = environment_for(image_environment, spec.environment);
   orders.working_directory = spec.working_directory;
   orders.open_files = spec.limits.open_files;
+  orders.has_network = mode_of(spec.network) == NetworkMode::None ? 0 : 1;
   orders.store = kStoreDirectory;
   orders.ends_with_connection = lifetime == Lifetime::Kept ? 0 : 1;
   orders.awaits_release = lifetime == Lifetime::Kept ? 1 : 0;

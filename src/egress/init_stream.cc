@@ -12,16 +12,10 @@
 
 namespace nutshell::egress {
 
-InitStream::InitStream(UniqueFd stream) : stream_(std::move(stream)) {
+InitStream::InitStream(UniqueFd stream, Descriptors descriptors)
+    : stream_(std::move(stream)), descriptors_pass_(descriptors) {
   wire::append_frame(outgoing_, 0, wire::Hello{});
   wire::append_frame(outgoing_, kOrder, wire::UseNetwork{});
-}
-
-bool InitStream::takes_descriptors() const {
-  int domain = 0;
-  socklen_t size = sizeof domain;
-  return ::getsockopt(stream_.get(), SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
-         domain == AF_UNIX;
 }
 
 Result<> InitStream::send_some() {

@@ -14,13 +14,14 @@ namespace nutshell::egress {
 
 class InitStream {
  public:
+  // Whether the other end, which is init's own, may pass descriptors.
+  enum class Descriptors { Pass, Stay };
   // The greeting leaves with the first message, and behind it the order that commands get a
   // network.
-  explicit InitStream(UniqueFd stream);
+  InitStream(UniqueFd stream, Descriptors descriptors);
 
   [[nodiscard]] int descriptor() const { return stream_.get(); }
-  // Whether the other end could pass descriptors: it is a Unix socket of this machine.
-  [[nodiscard]] bool takes_descriptors() const;
+  [[nodiscard]] bool takes_descriptors() const { return descriptors_pass_ == Descriptors::Pass; }
 
   template <typename Message>
   void queue(Message message) {
@@ -42,6 +43,7 @@ class InitStream {
   static constexpr std::size_t kMostDescriptors = 4;  // that wait
 
   UniqueFd stream_;
+  Descriptors descriptors_pass_;
   wire::FrameReader reader_{wire::kMostReplyPayload};
   std::string outgoing_;
   std::size_t sent_ = 0;

@@ -81,14 +81,18 @@ Result<ControlSocket> open_control(const std::string& path) {
 }
 
 Result<> carry(UniqueFd starter, const NetworkPolicy& policy, Inspection* inspection) {
-  wire::ReceivedBytes order = TRY(wire::receive_bytes(starter.get(), Deadline::never()));
+  const auto arriving =
+      TRY(wire::receive_message<wire::EgressStream>(starter.get(), Deadline::never()));
+  wire::ReceivedBytes order = TRY(wire::receive_bytes(starter.get(), Deadline::in(kOrderTime)));
   const auto sandbox = TRY(wire::decode<wire::EgressSandbox>(order.bytes));
   Pipe end = TRY(make_pipe());
   auto control = open_control(sandbox.socket);
   const std::vector<std::string> environment =
       inspection != nullptr ? inspection->trust().environment : std::vector<std::string>();
-  auto relay = control ? Relay::create(std::move(order.descriptor), policy, environment,
-                                       make_host_network, inspection)
+  using enum InitStream::Descriptors;
+  const auto descriptors = arriving.form == StreamForm::Direct ? Pass : Stay;
+  auto relay = control ? Relay::create(InitStream(std::move(order.descriptor), descriptors), policy,
+                                       environment, make_host_network, inspection)
                        : Result<std::unique_ptr<Relay>>(Failure(control.error()));
   if (!relay) return answer(starter.get(), Failure(relay.error()));
   const Work work(**relay, std::move(end.write));

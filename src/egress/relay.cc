@@ -52,7 +52,7 @@ NetworkPolicy with_values(NetworkPolicy policy, const NetworkPolicy& before) {
 
 class RelayOfSandbox : public Relay {
  public:
-  RelayOfSandbox(std::unique_ptr<EventLoop> loop, UniqueFd stream, Judge judge,
+  RelayOfSandbox(std::unique_ptr<EventLoop> loop, InitStream stream, Judge judge,
                  Inspection* inspection)
       : inspection_(inspection),
         loop_(std::move(loop)),
@@ -414,7 +414,7 @@ Result<> check_network_policy(const NetworkPolicy& policy) {
   return check_secrets(policy);
 }
 
-Result<std::unique_ptr<Relay>> Relay::create(UniqueFd stream, const NetworkPolicy& policy,
+Result<std::unique_ptr<Relay>> Relay::create(InitStream stream, const NetworkPolicy& policy,
                                              std::vector<std::string> environment,
                                              const MakeOutside& make_outside,
                                              Inspection* inspection) {

@@ -13,6 +13,7 @@
 #include "core/network_policy.h"
 #include "core/network_report.h"
 #include "egress/event_loop.h"
+#include "egress/init_stream.h"
 #include "egress/inspection.h"
 #include "egress/outside.h"
 
@@ -26,9 +27,9 @@ class Relay {
   // Makes what the relay reaches the world by; `loop` lives longer than that.
   using MakeOutside = std::function<Result<std::unique_ptr<Outside>>(EventLoop& loop)>;
 
-  // `stream` leads to the sandbox's init; `environment` is what commands get because of the policy.
-  // `inspection` lives longer; null: no TLS is inspected.
-  static Result<std::unique_ptr<Relay>> create(UniqueFd stream, const NetworkPolicy& policy,
+  // `environment` is what commands get because of the policy. `inspection` lives longer; null: no
+  // TLS is inspected.
+  static Result<std::unique_ptr<Relay>> create(InitStream stream, const NetworkPolicy& policy,
                                                std::vector<std::string> environment,
                                                const MakeOutside& make_outside,
                                                Inspection* inspection = nullptr);

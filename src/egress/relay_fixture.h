@@ -214,9 +214,11 @@ class RunningRelay {
     return std::move(*pair);
   }
   RunningRelay(const NetworkPolicy& policy, Pair pair) : init(std::move(pair.first)) {
-    auto made = Relay::create(std::move(pair.second), policy, {"A=1"}, [this](EventLoop&) {
-      return Result<std::unique_ptr<Outside>>(std::make_unique<FakeWorld>(plan));
-    });
+    auto made =
+        Relay::create(InitStream(std::move(pair.second), InitStream::Descriptors::Pass), policy,
+                      {"A=1"}, [this](EventLoop&) {
+                        return Result<std::unique_ptr<Outside>>(std::make_unique<FakeWorld>(plan));
+                      });
     if (!made) {
       ADD_FAILURE() << made.error().message;
       return;

@@ -192,7 +192,8 @@ Result<InitSetup> take_container_orders() {
   if (orders.awaits_release != 0)
     TRY(wire::await_release(STDIN_FILENO, STDOUT_FILENO, Deadline::in(kReleaseTime)));
   // Added to the engine's own filter, which is wider, while there is one thread and no command.
-  TRY(install_seccomp_filter(sandbox_filter()));
+  TRY(install_seccomp_filter(sandbox_filter(orders.has_network != 0 ? SocketsOfCommands::MayBeTaken
+                                                                    : SocketsOfCommands::Stay)));
   TRY(start_carrying(std::move(carried)));
   return setup;
 }

@@ -8,6 +8,8 @@
 
 namespace nutshell {
 
-std::span<const sock_filter> sandbox_filter();
+// Whether init may take the sockets of commands, for a network policy.
+enum class SocketsOfCommands { Stay, MayBeTaken };
+std::span<const sock_filter> sandbox_filter(SocketsOfCommands sockets);
 
 }  // namespace nutshell

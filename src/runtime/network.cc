@@ -16,6 +16,7 @@
 #include "base/spawn.h"
 #include "base/user_directory.h"
 #include "core/sandbox_id.h"
+#include "core/stream_carrier.h"
 #include "runtime/download_directory.h"
 #include "wire/egress_surroundings.h"
 #include "wire/init_client.h"
@@ -99,10 +100,12 @@ class Beginning {
   }
   ChildProcess take_child() { return std::move(child_); }
 
-  Result<> take_sandbox(UniqueFd stream, const std::filesystem::path& socket) {
-    TRY(wire::send_message(program_.get(), wire::EgressSandbox{socket.native()},
-                           Deadline::in(kBeginTime), stream.get()));
-    stream.reset();
+  Result<> take_sandbox(LastingStream stream, const std::filesystem::path& socket) {
+    const Deadline deadline = Deadline::in(kBeginTime);
+    TRY(wire::send_message(program_.get(), wire::EgressStream{stream.form}, deadline));
+    TRY(wire::send_message(program_.get(), wire::EgressSandbox{socket.native()}, deadline,
+                           stream.descriptor.get()));
+    stream.descriptor.reset();
     return receive();
   }
 
@@ -148,12 +151,17 @@ Result<> write_files(UniqueFd stream, const std::vector<wire::EgressFile>& files
   return {};
 }
 
+Result<LastingStream> connect_for_program(Backend& backend, const std::string& id) {
+  if (StreamCarrier* carrier = backend.stream_carrier()) return carrier->connect_for_program(id);
+  return LastingStream{TRY(backend.connect(id))};
+}
+
 Result<> begin_network(Beginning& program, Backend& backend, const std::string& id) {
   const std::filesystem::path socket = TRY(make_socket_directory()) / (id + kSocketEnding);
   const auto files = TRY(program.checked());
   fault_point("network.checked");
-  UniqueFd stream = TRY(backend.connect(id));
-  if (!files.empty()) TRY(write_files(TRY(backend.connect(id)), files));
+  LastingStream stream = TRY(connect_for_program(backend, id));
+  if (!files.empty()) TRY(write_files(TRY(connect_for_program(backend, id)).descriptor, files));
   return program.take_sandbox(std::move(stream), socket);
 }
 
@@ -168,8 +176,8 @@ Result<> check_network_of(const SandboxSpec& spec) {
   const BackendEntry& backend = found == entries.end() ? entries.front() : *found;
   if (backend.has_network) return {};
   return failure(ErrorCode::Unsupported,
-                 fmt::format("network: only native sandboxes have one in this version. Leave "
-                             "it out, or use the native backend in place of {}",
+                 fmt::format("network: the backend {} has none in this version. Leave it out, "
+                             "or use another backend",
                              backend.name));
 }
 

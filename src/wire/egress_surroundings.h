@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/stream_carrier.h"
 #include "wire/codec.h"
 
 namespace nutshell::wire {
@@ -28,6 +29,12 @@ struct EgressFile {
 struct EgressTrust {
   std::vector<EgressFile> files;  // none if TLS is not inspected
   void fields(auto& visit) { visit(files); }
+};
+
+// From the program that starts it, before EgressSandbox, with whose message the stream comes.
+struct EgressStream {
+  StreamForm form = StreamForm::Direct;
+  void fields(auto& visit) { visit(form); }
 };
 
 }  // namespace nutshell::wire

@@ -39,10 +39,11 @@ struct ContainerOrders {
   std::uint32_t watched_millicpus = 0;
   std::uint64_t open_files = 0;     // of every process; zero: as it is
   std::uint8_t has_own_kernel = 0;  // its kernel's counts are of this sandbox alone: gVisor
+  std::uint8_t has_network = 0;     // its commands may connect, by a network policy
   void fields(auto& visit) {
     visit(ttl_ms, idle_ms, environment, working_directory, store, base_follows,
           ends_with_connection, awaits_release, watched_memory_bytes, watched_millicpus, open_files,
-          has_own_kernel);
+          has_own_kernel, has_network);
   }
 };
 

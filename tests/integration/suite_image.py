@@ -11,10 +11,10 @@ from pathlib import Path
 from engines import UnixConnection
 from support import Skip
 
-NAME = "nutshell-suite"
+NAME = "nutshell-suite-2"
 PACKAGES = ("dash", "bash", "coreutils", "findutils", "grep", "sed", "mawk", "procps", "util-linux",
             "git", "diffutils", "tar", "gzip", "python3-minimal", "python3.*-minimal",
-            "libpython3.*-minimal", "libpython3.*-stdlib")
+            "libpython3.*-minimal", "libpython3.*-stdlib", "curl", "wget", "libc-bin")
 LEFT_OUT = re.compile(r"/usr/share/(doc|man|locale|info|lintian|bash-completion|gitweb)/"
                       r"|/usr/sbin/|/var/|/etc/|/__pycache__/|/config-3")
 LINKS = {name: f"usr/{name}" for name in ("bin", "sbin", "lib", "lib64")}

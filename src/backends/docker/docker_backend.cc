@@ -116,10 +116,21 @@ Result<const InitVolume*> DockerBackend::volume() {
   return &*volume_;
 }
 
+Result<> DockerBackend::check_network(const EngineFacts& facts, const SandboxSpec& spec) {
+  if (mode_of(spec.network) == NetworkMode::None) return {};
+  if (engine_.check_direct_access() && !is_gvisor(facts, spec)) return {};
+  return failure(
+      ErrorCode::Unsupported,
+      "network: of an engine's sandboxes only those that root starts on the engine's own "
+      "machine have one in this version, and not with gVisor as the runtime. Leave the "
+      "network out, or use another backend");
+}
+
 Result<Protections> DockerBackend::check(const SandboxSpec& spec) {
   const EngineFacts* facts = TRY(engine_.facts());
   TRY(check_volume(spec));
   TRY(check_spec_here(*facts, spec));
+  TRY(check_network(*facts, spec));
   TRY(check_directories(TRY(engine_.reach())->address(), spec));
   if (!spec.image.empty()) TRY(check_image_name(spec.image));
   return protections_for(*facts, spec);
@@ -139,6 +150,7 @@ Result<ContainerPlan> DockerBackend::plan_for(const SandboxSpec& spec, const std
   plan.init_volume = TRY(volume())->name();
   plan.runtime = spec.runtime;
   plan.is_gvisor = is_gvisor(facts, spec);
+  plan.has_seccomp = facts.has_seccomp;
   plan.kept = {facts.has_memory, facts.has_cpu, facts.has_pids};
   if (const std::string name = volume_of(spec); !name.empty()) {
     TRY(ensure_workspace_volume(client, name, plan.image.id));
@@ -238,6 +250,13 @@ Result<UniqueFd> DockerBackend::connect(const std::string& id) {
   }
   if (UniqueFd first = first_.take(id)) return first;
   return streams_.open_by_engine(id);
+}
+
+Result<LastingStream> DockerBackend::connect_for_program(const std::string& id) {
+  UniqueFd stream = TRY(streams_.open_directly(id));
+  if (stream) return LastingStream{std::move(stream)};
+  return failure(ErrorCode::Unsupported,
+                 fmt::format("the init of sandbox {} is reached only through its engine", id));
 }
 
 Result<> DockerBackend::release(const std::string& id) {

@@ -63,6 +63,7 @@ class DockerBackend : public Backend, public TimeSetter, public ImageHolder, pub
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
   bool is_silent() override { return engine_.is_silent(); }
+  Result<LastingStream> connect_for_program(const std::string& id) override;
   Result<std::optional<std::uint64_t>> image_bytes(const std::string& image) override {
     return images_.bytes(image);
   }
@@ -70,6 +71,8 @@ class DockerBackend : public Backend, public TimeSetter, public ImageHolder, pub
   Result<> remove_image(const std::string& image) override { return images_.remove(image); }
 
  private:
+  // A connection through an engine ends with its caller, and some engines do not tell its end.
+  Result<> check_network(const EngineFacts& facts, const SandboxSpec& spec);
   Result<const InitVolume*> volume();
   Result<ContainerPlan> plan_for(const SandboxSpec& spec, const std::string& id);
   Result<> create(const ContainerPlan& plan, const std::string& id);

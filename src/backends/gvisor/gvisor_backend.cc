@@ -76,6 +76,8 @@ GvisorBackend::~GvisorBackend() {
   first_.clear();
   for (const auto& [id, bundle] : own_)
     (void)bundle.remove(Deadline::in(kAnswerTime));  // a later sweep removes what is left
+  for (ChildProcess& bridge : lasting_bridges_)
+    bridge.release();
 }
 
 Result<const Runsc*> GvisorBackend::runsc() {
@@ -173,10 +175,12 @@ Result<std::string> GvisorBackend::start(const SandboxSpec& spec, Lifetime lifet
 
 void GvisorBackend::tidy() {
   first_.tidy();
-  std::erase_if(bridges_, [](ChildProcess& bridge) {
-    const auto ended = bridge.wait(Deadline::in(0ms));
-    return !ended || ended->has_value();
-  });
+  for (auto* bridges : {&bridges_, &lasting_bridges_}) {
+    std::erase_if(*bridges, [](ChildProcess& bridge) {
+      const auto ended = bridge.wait(Deadline::in(0ms));
+      return !ended || ended->has_value();
+    });
+  }
 }
 
 Result<> GvisorBackend::release(const std::string& id) {
@@ -189,16 +193,21 @@ Result<> GvisorBackend::release(const std::string& id) {
 Result<UniqueFd> GvisorBackend::connect(const std::string& id) {
   if (UniqueFd first = first_.take(id)) return first;
   if (TRY(TRY(Bundle::at(id)).living()).clock.is_paused) return containers::paused_failure(id);
-  return open_bridge(id);
+  return open_bridge(id, bridges_);
 }
 
-Result<UniqueFd> GvisorBackend::open_bridge(const std::string& id) {
+Result<LastingStream> GvisorBackend::connect_for_program(const std::string& id) {
+  return LastingStream{TRY(open_bridge(id, lasting_bridges_)), StreamForm::Carried};
+}
+
+Result<UniqueFd> GvisorBackend::open_bridge(const std::string& id,
+                                            std::vector<ChildProcess>& bridges) {
   tidy();
   auto [ours, theirs] = TRY(make_socket_pair(SocketKind::Stream));
   const auto arguments =
       TRY(words({"exec", fmt::format("--user={}", containers::kBridgeUser), "--cwd=/", id,
                  containers::kInitProgram, "connect", containers::kSocketName}));
-  bridges_.push_back(
+  bridges.push_back(
       TRY(TRY(runsc())->spawn(arguments, {.input = theirs.get(), .output = theirs.get()})));
   return std::move(ours);
 }
@@ -227,7 +236,8 @@ class GvisorBackend::PausableBundle : public containers::PausableSandbox {
   }
   // Over a connection of its own: the first one is for the next caller of connect().
   Result<> tell_init(std::chrono::milliseconds left) override {
-    return containers::tell_time_left(TRY(backend_.open_bridge(bundle_.id())), left);
+    return containers::tell_time_left(TRY(backend_.open_bridge(bundle_.id(), backend_.bridges_)),
+                                      left);
   }
   Result<KnownBy> freeze() override {
     TRY(control("pause"));

@@ -16,11 +16,12 @@
 #include "backends/gvisor/runsc.h"
 #include "containers/first_streams.h"
 #include "core/backend.h"
+#include "core/stream_carrier.h"
 #include "wire/orders.h"
 
 namespace nutshell::gvisor {
 
-class GvisorBackend : public Backend, public TimeSetter {
+class GvisorBackend : public Backend, public TimeSetter, public StreamCarrier {
  public:
   // `programs` is the directory of our other programs; `show_progress` is as in BackendContext.
   explicit GvisorBackend(std::filesystem::path programs,
@@ -50,6 +51,9 @@ class GvisorBackend : public Backend, public TimeSetter {
   void tidy() override;
   Gone why_gone(const std::string& id) override;
   SweepReport sweep(SweepMode mode) override;
+  StreamCarrier* stream_carrier() override { return this; }
+  bool is_silent() override { return false; }
+  Result<LastingStream> connect_for_program(const std::string& id) override;
 
  private:
   struct Started {
@@ -65,7 +69,7 @@ class GvisorBackend : public Backend, public TimeSetter {
   [[nodiscard]] wire::ContainerOrders orders_for(
       const SandboxSpec& spec, Lifetime lifetime,
       const std::vector<std::string>& image_environment) const;
-  Result<UniqueFd> open_bridge(const std::string& id);
+  Result<UniqueFd> open_bridge(const std::string& id, std::vector<ChildProcess>& bridges);
   class PausableBundle;
 
   std::filesystem::path programs_;
@@ -74,7 +78,9 @@ class GvisorBackend : public Backend, public TimeSetter {
   std::optional<Runsc> runsc_;
   std::map<std::string, Bundle> own_;  // locked bundles of sandboxes that end with this object
   containers::FirstStreams first_;
-  std::vector<ChildProcess> bridges_;  // `runsc exec`, one for each later connection
+  // Each `runsc exec` carries a later connection. Those of other programs outlive this object.
+  std::vector<ChildProcess> bridges_;
+  std::vector<ChildProcess> lasting_bridges_;
 };
 
 }  // namespace nutshell::gvisor

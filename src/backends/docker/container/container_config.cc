@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "backends/docker/container/seccomp_profile.h"
 #include "backends/docker/engine/engine_json.h"
 #include "containers/container_layout.h"
 #include "core/json_text.h"
@@ -137,6 +138,19 @@ std::uint32_t processes_of(const ContainerPlan& plan) {
   return plan.is_gvisor ? gvisor_threads_for(count) : count;
 }
 
+// Init watches the connections of commands, but not with gVisor.
+bool has_watched_network(const ContainerPlan& plan) {
+  return mode_of(plan.spec.network) != NetworkMode::None && !plan.is_gvisor;
+}
+
+Json security_of(const ContainerPlan& plan) {
+  Json options = Json::array({"no-new-privileges"});
+  // Podman's own profile lets init take sockets.
+  if (has_watched_network(plan) && plan.has_seccomp && plan.engine == EngineKind::Docker)
+    options.push_back("seccomp=" + seccomp_profile());
+  return options;
+}
+
 Json host_config_of(const ContainerPlan& plan) {
   const Limits& limits = plan.spec.limits;
   Json config = {
@@ -145,7 +159,7 @@ Json host_config_of(const ContainerPlan& plan) {
       {"ReadonlyRootfs", true},
       {"Privileged", false},
       {"CapDrop", {"ALL"}},
-      {"SecurityOpt", {"no-new-privileges"}},
+      {"SecurityOpt", security_of(plan)},
       {"IpcMode", "private"},
       {"CgroupnsMode", "private"},
       {"ShmSize", sizes_for(limits).shared},
@@ -165,6 +179,8 @@ Json host_config_of(const ContainerPlan& plan) {
   if (plan.kept.cpu) config["NanoCpus"] = std::uint64_t{limits.millicpus} * 1'000'000;
   if (plan.kept.processes) config["PidsLimit"] = processes_of(plan);
   if (!plan.runtime.empty()) config["Runtime"] = plan.runtime;
+  // Init, which has no privileges, answers look-ups of names on port 53.
+  if (has_watched_network(plan)) config["Sysctls"] = {{"net.ipv4.ip_unprivileged_port_start", "0"}};
   return config;
 }
 

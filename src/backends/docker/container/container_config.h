@@ -20,6 +20,7 @@ struct ContainerPlan {
   std::string workspace_volume;  // empty: /workspace ends with the sandbox
   std::string runtime;           // empty: the engine's default
   bool is_gvisor = false;        // the runtime is gVisor
+  bool has_seccomp = false;      // the engine filters system calls
   EngineKind engine = EngineKind::Docker;
   // The limits that the engine can keep. Some engines refuse a request that names another one.
   struct Kept {

@@ -32,6 +32,21 @@ TEST(ContainerConfig, AsksForEveryProtectionByName) {
   EXPECT_FALSE(host.contains("Devices"));
 }
 
+TEST(ContainerConfig, LetsInitWatchConnectionsForANetworkPolicyAlone) {
+  ContainerPlan plan;
+  plan.has_seccomp = true;
+  EXPECT_FALSE(body_of(plan)["HostConfig"].contains("Sysctls"));
+  plan.spec.network.allow = {"example.org"};
+  const auto host = body_of(plan)["HostConfig"];
+  EXPECT_EQ(host["NetworkMode"], "none");
+  ASSERT_EQ(host["SecurityOpt"].size(), 2U);
+  EXPECT_EQ(host["SecurityOpt"][1].get<std::string>().substr(0, 9), "seccomp={");
+  EXPECT_EQ(host["Sysctls"]["net.ipv4.ip_unprivileged_port_start"], "0");
+  plan.is_gvisor = true;
+  EXPECT_EQ(body_of(plan)["HostConfig"]["SecurityOpt"].size(), 1U);
+  EXPECT_FALSE(body_of(plan)["HostConfig"].contains("Sysctls"));
+}
+
 TEST(ContainerConfig, ImagesVolumesBecomeNothingToWriteTo) {
   ContainerPlan plan;
   plan.image.volumes = {"/data", "/workspace"};

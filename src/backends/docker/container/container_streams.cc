@@ -64,8 +64,9 @@ Result<UniqueFd> ContainerStreams::connect_to_running_process(const std::string&
   if (TRY(ask_for_process(id)) != number)
     return failure(ErrorCode::Unavailable, fmt::format("sandbox {} does not run", id));
   UniqueFd stream = TRY(process.connect(kSocketName));
-  // Without the note the next connection asks the engine again.
-  (void)keep_process(id, TRY(engine_.find())->address().text(), number);
+  // Without the note the next connection asks the engine again. A sandbox that ends with its caller
+  // has no notes, because a caller that is killed removes none.
+  if (kept_clock(id)) (void)keep_process(id, TRY(engine_.find())->address().text(), number);
   return stream;
 }
 
