@@ -12,6 +12,7 @@
 #include "core/audit_entry.h"
 #include "core/exec.h"
 #include "core/json_form.h"
+#include "core/network_report.h"
 #include "core/pool.h"
 #include "core/random_noun_fixture.h"
 #include "core/sandbox_stats.h"
