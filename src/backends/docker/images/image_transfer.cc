@@ -32,7 +32,8 @@ constexpr const char* kRepository = "localhost/nutshell-image/";
 class RootArchive {
  public:
   static Result<std::unique_ptr<RootArchive>> open(std::string root) {
-    return std::unique_ptr<RootArchive>(new RootArchive(TRY(make_pipe()), std::move(root)));
+    auto pipe = TRY(make_pipe());  // not below: TRY would return after new has taken memory
+    return std::unique_ptr<RootArchive>(new RootArchive(std::move(pipe), std::move(root)));
   }
   RootArchive(const RootArchive&) = delete;
   RootArchive& operator=(const RootArchive&) = delete;
