@@ -338,7 +338,11 @@ void Flow::judge_again() {
     if (names.empty() && address_) names = context_.names.names_of(*address_);
     return judge.judge(address_.value_or(Address()), port_, names);
   });
-  if (now.is_allowed()) return;
+  if (now.is_allowed()) {
+    // What it carries, and with which secrets, was decided by the policy before.
+    if (state_ == State::Inspected) end(true, "the network policy was changed", false);
+    return;
+  }
   const std::string reason = fmt::format("the network policy was changed: {}", now.reason);
   record(NetworkEventKind::Refused, reason);
   end(true, reason, true);

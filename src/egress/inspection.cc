@@ -33,6 +33,15 @@ Result<std::shared_ptr<const RuleList>> hosts_of(const NetworkSecret& secret) {
   }
   auto rules = RuleList::parse(secret.hosts);
   if (!rules) return while_doing("secret " + secret.name, std::move(rules).error());
+  for (const Rule& rule : rules->rules()) {
+    const bool is_every_name = rule.is_wildcard && rule.name.find('.') == std::string::npos;
+    if (!rule.range && !is_every_name) continue;
+    return failure(ErrorCode::InvalidArgument,
+                   fmt::format("secret {}: {:.80} is {}; name hosts, as in host=api.example.org",
+                               secret.name, rule.text,
+                               rule.range ? "an address, and values go by the names of hosts"
+                                          : "every host of a top-level domain"));
+  }
   return std::make_shared<const RuleList>(std::move(*rules));
 }
 

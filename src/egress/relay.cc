@@ -40,12 +40,26 @@ NetworkPolicy without_values(NetworkPolicy policy) {
   return policy;
 }
 
-NetworkPolicy with_values(NetworkPolicy policy, const NetworkPolicy& before) {
+// A secret without a value keeps the one that it has: whoever does not know it can take it away,
+// but not send it elsewhere.
+Result<NetworkPolicy> with_values(NetworkPolicy policy, const NetworkPolicy& before) {
   for (NetworkSecret& secret : policy.secrets) {
     const auto same =
         std::find_if(before.secrets.begin(), before.secrets.end(),
                      [&](const NetworkSecret& other) { return other.name == secret.name; });
-    if (secret.value.empty() && same != before.secrets.end()) secret.value = same->value;
+    if (!secret.value.empty() || same == before.secrets.end()) continue;
+    const bool has_new_host =
+        std::any_of(secret.hosts.begin(), secret.hosts.end(), [&](const std::string& host) {
+          return std::find(same->hosts.begin(), same->hosts.end(), host) == same->hosts.end();
+        });
+    if (has_new_host || (secret.is_in_query && !same->is_in_query) ||
+        (secret.is_in_body && !same->is_in_body)) {
+      return failure(ErrorCode::InvalidArgument,
+                     fmt::format("secret {}: give its value again to let it go to more hosts or "
+                                 "into more places",
+                                 secret.name));
+    }
+    secret.value = same->value;
   }
   return policy;
 }
@@ -369,7 +383,7 @@ Result<> RelayOfSandbox::wait_opened(const Deadline& deadline) {
 
 Result<> RelayOfSandbox::set_policy(const NetworkPolicy& policy) {
   const NetworkPolicy whole =
-      judge_.with([&](const Judge& now) { return with_values(policy, now.policy()); });
+      TRY(judge_.with([&](const Judge& now) { return with_values(policy, now.policy()); }));
   TRY(check_network_policy(whole));
   Judge judge = TRY(Judge::create(whole));
   if (inspection_ == nullptr && judge.is_inspecting()) {

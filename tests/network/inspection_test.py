@@ -116,7 +116,7 @@ def a_request_is_told_with_its_method_and_path():
 
 
 @suite.case
-def a_new_policy_holds_for_the_next_request_of_a_connection():
+def a_new_policy_ends_connections_that_are_read():
     needs_world()
     code = f"""
     import http.client
@@ -128,7 +128,11 @@ def a_new_policy_holds_for_the_next_request_of_a_connection():
         return answer.status
     print(ask(), flush=True)
     input()
-    print(ask(), flush=True)
+    try:
+        print(ask(), flush=True)
+    except (ConnectionError, http.client.HTTPException):
+        server.close()
+        print("cut", ask(), flush=True)
     """
     with sandbox(*inspecting(PUBLIC)) as made:
         asking = start("exec", "-i", made, "--", *PYTHON, textwrap.dedent(code), stdin=subprocess.PIPE)
@@ -137,7 +141,7 @@ def a_new_policy_holds_for_the_next_request_of_a_connection():
         expect_equal(message, "", "the new policy")
         asking.stdin.write(b"\n")
         asking.stdin.flush()
-        expect_equal(read_line(asking), b"403\n", "afterwards")
+        expect_equal(read_line(asking), b"cut 403\n", "afterwards")
         asking.communicate(timeout=60)
     expect_equal(paths(), ["/public/a"], "requests that reached the server")
 
@@ -355,14 +359,14 @@ def last_headers():
 @suite.case
 def a_request_gets_its_secret_on_the_host():
     needs_world()
-    script = f'printf "%s\\n" "$TOKEN"; curl -sS -H "Authorization: Bearer $TOKEN" -H "X: $TOKEN" https://{SITE}/echo'
+    script = f'printf "%s\\n" "$TOKEN"; curl -sS -H "Authorization: Bearer $TOKEN" -H "X-Api-Key: $TOKEN" https://{SITE}/echo'
     done = call_json("run", *inspecting(SITE), *secret_flags(), "--", "sh", "-c", script)
     placeholder = done["stdout"].splitlines()[0]
     expect(placeholder.startswith("nutshell_TOKEN_") and len(placeholder) > 40, f"{placeholder!r}")
     expect(f"Authorization: Bearer {placeholder}" in done["stdout"], f"what an echo shows: {done['stdout']!r}")
     expect(VALUE not in str(done), f"the value comes back: {done}")
     _, headers, _ = last_headers()
-    expect(f"Authorization: Bearer {VALUE}\n" in headers and f"X: {VALUE}\n" in headers, f"{headers!r}")
+    expect(f"Authorization: Bearer {VALUE}\n" in headers and f"X-Api-Key: {VALUE}\n" in headers, f"{headers!r}")
     expect(placeholder not in headers, f"{headers!r}")
 
 
@@ -380,9 +384,9 @@ def credentials_for_basic_authentication_hold_a_secret():
 def a_secret_goes_to_its_own_host_over_tls_only():
     needs_world()
     script = f"""
-    curl -sS -H "X: $TOKEN" https://{FOREIGN}/echo >/dev/null
-    curl -sS -H "X: $TOKEN" http://{SITE}/echo >/dev/null
-    curl -sS -L -H "X: $TOKEN" 'https://{SITE}/redirect?https://{FOREIGN}/echo' >/dev/null
+    curl -sS -H "X-Api-Key: $TOKEN" https://{FOREIGN}/echo >/dev/null
+    curl -sS -H "X-Api-Key: $TOKEN" http://{SITE}/echo >/dev/null
+    curl -sS -L -H "X-Api-Key: $TOKEN" 'https://{SITE}/redirect?https://{FOREIGN}/echo' >/dev/null
     curl -sS "https://{SITE}/$TOKEN?$TOKEN" --data "$TOKEN" >/dev/null
     """
     done = call_json("run", *inspecting(SITE, FOREIGN), *secret_flags(), "--", "sh", "-c", textwrap.dedent(script))
@@ -392,6 +396,40 @@ def a_secret_goes_to_its_own_host_over_tls_only():
     expect_equal([(path.partition("?")[0][:10], *rest) for path, *rest in got if any(rest)],
                  [("/redirect", True, False, False)], "requests that got the value")
     expect_equal(len(got), 5, "requests")
+
+
+@suite.case
+def a_value_goes_into_credentials_only():
+    """A sandbox chooses its headers: what a server repeats from others, or cuts, must not be a value."""
+    needs_world()
+    script = f'''
+    curl -sS -H "X-Other: $TOKEN" -H "Authorization: $(printf %070d 0)$TOKEN" https://{SITE}/echo
+    curl -sS -u "???:$TOKEN" https://{SITE}/echo
+    '''
+    done = call_json("run", *inspecting(SITE), *secret_flags(), "--", "sh", "-c", script)
+    expect_equal(done["status"], 0, f"the script, {done}")
+    got = [headers for _, _, headers, _ in world.requests()]
+    expect(len(got) == 2 and VALUE not in str(got), f"{got!r}")
+    credentials = base64.b64decode(got[1].partition("Basic ")[2].split()[0])
+    expect(credentials.startswith(b"???:nutshell_TOKEN_"), f"{credentials!r}")
+
+
+@suite.case
+def a_new_policy_takes_secrets_back_and_gives_no_known_value_away():
+    needs_world()
+    secret = {"name": "TOKEN", "hosts": [SITE]}
+    ask = f'curl -sS -H "X-Api-Key: $TOKEN" https://{SITE}/echo; curl -sS -H "X-Api-Key: $TOKEN" https://{FOREIGN}/echo'
+    with sandbox(*inspecting(SITE, FOREIGN), *secret_flags()) as made:
+        for wider in ({**secret, "hosts": [SITE, FOREIGN]}, {**secret, "query": 1}, {**secret, "body": 1}):
+            message, _ = relay_client.set_policy(made, allow=[SITE, FOREIGN], tls="inspect", secrets=[wider])
+            expect("give its value again" in message, f"{wider}: {message!r}")
+        for secrets, values in (([secret], 1), ([], 0)):
+            message, _ = relay_client.set_policy(made, allow=[SITE, FOREIGN], tls="inspect", secrets=secrets)
+            expect_equal(message, "", "the new policy")
+            world.requests()
+            call_json("exec", made, "--", "sh", "-c", ask)
+            got = [headers for _, _, headers, _ in world.requests()]
+            expect_equal((len(got), sum(VALUE in headers for headers in got)), (2, values), "requests, and values in them")
 
 
 @suite.case
@@ -411,7 +449,7 @@ def a_secret_is_nowhere_in_the_sandbox_nor_on_record():
     search = f"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | grep -a -c '{needle}'; " \
              f"grep -r -a -l '{needle}' /tmp /workspace /run /etc 2>/dev/null | wc -l; env | grep -c '{needle}'"
     with sandbox(*inspecting(SITE), *secret_flags()) as made:
-        call_json("exec", made, "--", "sh", "-c", f'curl -sS -H "X: $TOKEN" https://{SITE}/echo > /workspace/answer')
+        call_json("exec", made, "--", "sh", "-c", f'curl -sS -H "X-Api-Key: $TOKEN" https://{SITE}/echo > /workspace/answer')
         done = call_json("exec", made, "--", "sh", "-c", search)
         expect_equal(done["stdout"].split(), ["0", "0", "0"], "places that hold the value")
         expect(VALUE not in str(relay_client.events(made)), "the events hold the value")
@@ -435,7 +473,9 @@ def bad_secrets_are_refused():
                        (("TOKEN=@env:NUTSHELL_TEST_TOKEN",), "names no host"),
                        (("TO KEN=@env:NUTSHELL_TEST_TOKEN,host=a.test",), "is not the name of a variable"),
                        (("TOKEN=@env:NUTSHELL_TEST_SHORT,host=a.test",), "shorter than"),
-                       (("TOKEN=@env:NUTSHELL_TEST_TOKEN,host=*",), "secret TOKEN")):
+                       (("TOKEN=@env:NUTSHELL_TEST_TOKEN,host=*",), "secret TOKEN"),
+                       (("TOKEN=@env:NUTSHELL_TEST_TOKEN,host=*.com",), "every host of a top-level domain"),
+                       (("TOKEN=@env:NUTSHELL_TEST_TOKEN,host=10.0.0.0/8",), "an address")):
         done = call("run", *inspecting(SITE), "--secret", *words, "--", "true")
         expect_refusal(done, why)
         expect(VALUE.encode() not in done.stderr, f"{done!r}")

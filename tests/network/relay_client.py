@@ -15,10 +15,14 @@ def text(value):
 
 
 def policy_bytes(mode="allowed", allow=(), connections=1024, most_bytes=1 << 36, rate=1 << 34, tls="pass",
-                 caches=()):
-    return (bytes([MODES.index(mode)]) + struct.pack("<I", len(allow)) + b"".join(map(text, allow))
-            + bytes([TLS.index(tls)]) + struct.pack("<II", 0, len(caches)) + b"".join(map(text, caches))
-            + struct.pack("<IQQ", connections, most_bytes, rate))
+                 caches=(), secrets=()):
+    def texts(values):
+        return struct.pack("<I", len(values)) + b"".join(map(text, values))
+
+    kept = [text(one["name"]) + text("") + texts(one["hosts"]) + bytes([one.get("query", 0), one.get("body", 0)])
+            for one in secrets]  # without their values
+    return (bytes([MODES.index(mode)]) + texts(allow) + bytes([TLS.index(tls)])
+            + struct.pack("<I", len(kept)) + b"".join(kept) + texts(caches) + struct.pack("<IQQ", connections, most_bytes, rate))
 
 
 class Reader:

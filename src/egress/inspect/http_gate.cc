@@ -155,10 +155,16 @@ bool Gate::pass(GateRequest& request, http::RequestParser& parser) {
                                    "is for other hosts, and for TLS only",
                                    name));
   }
+  for (const std::string& name : secrets.unfit_headers()) {
+    terms_.guard.noted(request.named,
+                       fmt::format("the placeholder in the field {} stayed: values go only into "
+                                   "Authorization and fields for keys, such as X-Api-Key",
+                                   name));
+  }
   Changes changes;
   if (secrets.filters_answer()) changes.filter = &secrets;
-  auto cached =
-      secrets.filters_answer() ? std::nullopt : CachedAnswer::begin(terms_.settings.cache, request);
+  auto cached = secrets.goes_to_their_host() ? std::nullopt
+                                             : CachedAnswer::begin(terms_.settings.cache, request);
   if (cached) {
     changes.filter = &*cached;
     changes.cached = &*cached;

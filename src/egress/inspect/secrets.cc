@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/base64.h"
 #include "base/random_id.h"
+#include "egress/inspect/credential_header.h"
+#include "egress/inspect/secret_forms.h"
 
 namespace nutshell::egress {
 namespace {
 
-constexpr std::size_t kLeastValueBytes = 6;
+constexpr std::size_t kLeastValueBytes = 8;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -26,27 +27,29 @@ std::string json_escaped(std::string_view text) {
   return escaped;
 }
 
-http::Headers with_values(const http::Headers& headers,
-                          const std::function<std::string(const http::Header&)>& change) {
-  http::Headers changed;
-  for (const http::Header& header : headers)
-    changed.add(header.name, change(header));
-  return changed;
+bool holds_placeholder(const http::Header& header, const std::string& placeholder) {
+  return contains(header.value, placeholder) ||
+         contains(basic_credentials(header.value).value_or(""), placeholder);
 }
 
-// The credentials of "Basic", decoded; nullopt for any other value.
-std::optional<std::string> basic_credentials(std::string_view value) {
-  constexpr std::string_view kScheme = "Basic ";
-  if (!http::equal_in_any_case(value.substr(0, kScheme.size()), kScheme)) return std::nullopt;
-  return from_base64(value.substr(kScheme.size()));
+// Names of the secrets whose placeholders are in the header.
+std::vector<std::string> held_by(const http::Header& header, const std::vector<Secret>& secrets) {
+  std::vector<std::string> names;
+  for (const Secret& secret : secrets) {
+    if (holds_placeholder(header, secret.placeholder)) names.push_back(secret.name);
+  }
+  return names;
 }
 
 bool mentions(const GateRequest& request, const std::string& placeholder) {
-  if (contains(request.target, placeholder)) return true;
-  return std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
-    return contains(header.value, placeholder) ||
-           contains(basic_credentials(header.value).value_or(""), placeholder);
-  });
+  return contains(request.target, placeholder) ||
+         std::any_of(request.headers.begin(), request.headers.end(),
+                     [&](const auto& header) { return holds_placeholder(header, placeholder); });
+}
+
+bool is_compressed(const http::Header& header) {
+  return http::equal_in_any_case(header.name, "Content-Encoding") &&
+         !http::equal_in_any_case(header.value, "identity") && !header.value.empty();
 }
 
 http::Headers without(const http::Headers& headers, std::initializer_list<std::string_view> names) {
@@ -99,72 +102,90 @@ Result<> check_secret_value(const std::string& name, const std::string& value) {
 }
 
 SecretUse::SecretUse(const std::vector<Secret>& secrets, GateRequest& request) {
+  constexpr std::uint16_t kHttps = 443;
+  std::vector<Secret> fit;
   for (const Secret& secret : secrets) {
-    const bool applies =
-        request.named.scheme == "https" && secret.applies(request.named.host, request.named.port);
-    if (applies) {
-      expect_in_answer(secret);
-      put_in(secret, request);
+    for (std::string& form : forms_of(secret.value))
+      to_placeholders_.emplace_back(std::move(form), secret.placeholder);
+    const auto& [host, port] = std::pair(request.named.host, request.named.port);
+    if (secret.applies(host, port) || secret.applies(host, kHttps)) goes_to_their_host_ = true;
+    if (request.named.scheme == "https" && secret.applies(host, port)) {
+      fit.push_back(secret);
     } else if (mentions(request, secret.placeholder)) {
       misplaced_.push_back(secret.name);
     }
   }
-  if (!filters_answer()) return;
+  put_in_headers(fit, request);
+  put_in_query(fit, request);
+  put_in_body(fit, request);
+  if (!goes_to_their_host_) return;
   // A compressed answer cannot be searched, and a part of an answer could hold a part of a value.
   request.headers = without(request.headers, {"Accept-Encoding", "Range", "If-Range"});
   request.headers.add("Accept-Encoding", "identity");
 }
 
-void SecretUse::put_in(const Secret& secret, GateRequest& request) {
-  if (mentions(request, secret.placeholder)) used_.push_back(secret.name);
-  put_in_headers(secret, request);
-  if (secret.is_in_query) put_in_query(secret, request);
-  if (!secret.is_in_body) return;
-  const std::string_view type = request.headers.get("Content-Type");
-  body_.emplace_back(secret.placeholder, value_for(type, secret.value));
+void SecretUse::put_in_headers(const std::vector<Secret>& secrets, GateRequest& request) {
+  std::vector<Replacement> to_value;
+  to_value.reserve(secrets.size());
+  for (const Secret& secret : secrets)
+    to_value.emplace_back(secret.placeholder, secret.value);
+  http::Headers changed;
+  for (const http::Header& header : request.headers) {
+    const auto held = held_by(header, secrets);
+    auto filled = held.empty() ? std::nullopt : fill_credentials(header, to_value);
+    if (filled) {
+      note_use(held);
+    } else if (!held.empty()) {
+      unfit_headers_.push_back(header.name);
+    }
+    changed.add(header.name, filled ? *std::move(filled) : header.value);
+  }
+  request.headers = std::move(changed);
 }
 
-void SecretUse::put_in_headers(const Secret& secret, GateRequest& request) {
-  const std::vector<Replacement> to_value = {{secret.placeholder, secret.value}};
-  request.headers = with_values(request.headers, [&](const http::Header& header) {
-    const auto credentials = basic_credentials(header.value);
-    if (!credentials || !contains(*credentials, secret.placeholder))
-      return replaced(header.value, to_value);
-    const std::string filled = to_base64(replaced(*credentials, to_value));
-    to_placeholders_.emplace_back(filled, to_base64(*credentials));
-    return "Basic " + filled;
-  });
-}
-
-void SecretUse::put_in_query(const Secret& secret, GateRequest& request) {
+void SecretUse::put_in_query(const std::vector<Secret>& secrets, GateRequest& request) {
   const std::size_t query = request.target.find('?');
   if (query == std::string::npos) return;
+  std::vector<Replacement> to_value;
+  for (const Secret& secret : secrets) {
+    if (!secret.is_in_query || !contains(request.target.substr(query), secret.placeholder))
+      continue;
+    to_value.emplace_back(secret.placeholder, http::percent_encode(secret.value));
+    note_use({secret.name});
+  }
   request.target = request.target.substr(0, query) +
-                   replaced(std::string_view(request.target).substr(query),
-                            {{secret.placeholder, http::percent_encode(secret.value)}});
+                   replaced(std::string_view(request.target).substr(query), to_value);
 }
 
-void SecretUse::expect_in_answer(const Secret& secret) {
-  to_placeholders_.emplace_back(secret.value, secret.placeholder);
-  for (const std::string& form :
-       {http::percent_encode(secret.value), json_escaped(secret.value), to_base64(secret.value)}) {
-    if (form != secret.value) to_placeholders_.emplace_back(form, secret.placeholder);
+void SecretUse::put_in_body(const std::vector<Secret>& secrets, const GateRequest& request) {
+  const std::string_view type = request.headers.get("Content-Type");
+  for (const Secret& secret : secrets) {
+    if (secret.is_in_body) body_.emplace_back(secret.placeholder, value_for(type, secret.value));
+  }
+}
+
+void SecretUse::note_use(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::find(used_.begin(), used_.end(), name) == used_.end()) used_.push_back(name);
   }
 }
 
 Result<> SecretUse::take_head(http::ResponseHead& head, std::string& reason) {
-  const std::string_view encoding = head.headers.get("Content-Encoding");
-  if (!encoding.empty() && !http::equal_in_any_case(encoding, "identity")) {
-    return failure(ErrorCode::Corrupt,
-                   fmt::format("The server compressed its answer ({}) against the request. Answers "
-                               "to requests with secrets have to be readable on the host.",
-                               encoding));
+  using enum StreamReplacer::Case;
+  http::Headers changed;
+  for (const http::Header& header : head.headers) {
+    if (goes_to_their_host_ && is_compressed(header)) {
+      return failure(ErrorCode::Corrupt,
+                     fmt::format("The server compressed its answer ({}) against the request. "
+                                 "Answers of hosts of secrets have to be readable on the host.",
+                                 header.value));
+    }
+    changed.add(replaced(header.name, to_placeholders_, Any),
+                replaced(header.value, to_placeholders_, Any));
   }
-  head.headers = with_values(head.headers, [&](const http::Header& header) {
-    return replaced(header.value, to_placeholders_);
-  });
-  reason = replaced(reason, to_placeholders_);
-  answer_.emplace(to_placeholders_);
+  head.headers = std::move(changed);
+  reason = replaced(reason, to_placeholders_, Any);
+  answer_.emplace(to_placeholders_, Any);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "egress/inspect/secret_forms.h"
 #include "egress/inspect/tls_gate_fixture.h"
 
 namespace nutshell::egress {
@@ -49,11 +50,11 @@ class SecretsTest : public TlsGateTest {
 TEST_F(SecretsTest, GoIntoHeaders) {
   start();
   const std::string& name = secret_.placeholder;
-  tls_answer_to(get("Authorization: Bearer " + name + "\r\nX-Key: " + name +
+  tls_answer_to(get("Authorization: Bearer " + name + "\r\nX-Api-Key: " + name +
                     "\r\nRange: bytes=0-3\r\n"
                     "Accept-Encoding: gzip\r\n"));
   EXPECT_THAT(got_, HasSubstr("\r\nAuthorization: Bearer " + kValue + "\r\n"));
-  EXPECT_THAT(got_, HasSubstr("\r\nX-Key: " + kValue + "\r\n"));
+  EXPECT_THAT(got_, HasSubstr("\r\nX-Api-Key: " + kValue + "\r\n"));
   EXPECT_THAT(got_, HasSubstr("\r\nAccept-Encoding: identity\r\n"));
   EXPECT_THAT(got_, Not(HasSubstr("Range")));
   EXPECT_THAT(guard_.notes, ElementsAre("the request got the secret TOKEN"));
@@ -63,6 +64,55 @@ TEST_F(SecretsTest, GoIntoBasicCredentials) {
   start();
   tls_answer_to(get("Authorization: basic " + to_base64("me:" + secret_.placeholder) + "\r\n"));
   EXPECT_THAT(got_, HasSubstr("\r\nAuthorization: Basic " + to_base64("me:" + kValue) + "\r\n"));
+}
+
+TEST_F(SecretsTest, GoIntoCredentialsOnly) {
+  start();
+  const std::string& name = secret_.placeholder;
+  const std::string padded = "Authorization: " + std::string(65, 'x') + name;
+  const std::string basic = "Authorization: Basic " + to_base64("\xff\xff:" + name);
+  const std::string user = "Authorization: Basic " + to_base64("xx" + name + ":");
+  for (const std::string& header :
+       {"X-Other: " + name, "Cookie: a=" + name, "Origin: https://" + name, padded, basic, user,
+        "Authorization: Bearer " + name + name, "Authorization: Bearer " + name + "x"}) {
+    start();
+    tls_answer_to(get(header + "\r\n"));
+    EXPECT_THAT(got_, HasSubstr("\r\n" + header + "\r\n"));
+    EXPECT_THAT(got_, Not(HasSubstr("s3cr3t")));
+  }
+  EXPECT_THAT(guard_.notes, testing::Each(HasSubstr("values go only into")));
+  start();
+  tls_answer_to(get("Authorization: Token token=\"" + name + "\"\r\n"));
+  EXPECT_THAT(got_, HasSubstr("Token token=\"" + kValue + "\"\r\n"));
+}
+
+// Each value is put into the header as the sandbox sent it, so no answer tells one by the other.
+TEST_F(SecretsTest, TwoSecretsInOneHeaderStayHidden) {
+  Secret other{"OTHER", new_placeholder("OTHER"), "swordfish-0123456789", secret_.applies};
+  const std::string both = secret_.placeholder + ":" + other.placeholder;
+  start_tls_server([this](http::Transport& transport) {
+    got_ = read_text(transport, "\r\n\r\n");
+    const std::size_t at = got_.find("Basic ") + 6;
+    const std::string sent = got_.substr(at, got_.find("\r\n", at) - at);
+    send_text(transport,
+              fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", sent.size(), sent));
+  });
+  settings_.secrets = {secret_, other};
+  const std::string answer = tls_answer_to(get("Authorization: Basic " + to_base64(both) + "\r\n"));
+  EXPECT_THAT(got_, HasSubstr(to_base64(kValue + ":" + other.value)));
+  for (const std::string& value : {kValue, other.value}) {
+    for (const std::string& form : forms_of(value))
+      EXPECT_THAT(answer, Not(HasSubstr(form)));
+  }
+}
+
+TEST_F(SecretsTest, AnswersOfOtherHostsAndNamesOfFieldsAreSearched) {
+  start("HTTP/1.1 200 OK\r\nX-S3CR3T%2F%22%2bVAL: 1\r\nContent-Length: 12\r\n\r\nS3CR3T/\"+VAL");
+  secret_.applies = [](const std::string&, std::uint16_t) { return false; };
+  settings_.secrets = {secret_};
+  const std::string answer = tls_answer_to(get(""));
+  EXPECT_THAT(answer, HasSubstr("\r\nX-" + secret_.placeholder + ": 1\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\n" + secret_.placeholder + "\r\n"));
 }
 
 TEST_F(SecretsTest, GoIntoTheQueryOnlyOnRequest) {
@@ -96,12 +146,12 @@ TEST_F(SecretsTest, GoIntoTheBodyOnlyOnRequest) {
 TEST_F(SecretsTest, StayAwayFromOtherHostsAndPlainHttp) {
   start();
   start_mirror();
-  const std::string request = get("X-Key: " + secret_.placeholder + "\r\n");
-  EXPECT_THAT(answer_to(request), HasSubstr("X-Key: " + secret_.placeholder));
+  const std::string request = get("X-Api-Key: " + secret_.placeholder + "\r\n");
+  EXPECT_THAT(answer_to(request), HasSubstr("X-Api-Key: " + secret_.placeholder));
   secret_.applies = [](const std::string&, std::uint16_t) { return false; };
   start();
   tls_answer_to(request);
-  EXPECT_THAT(got_, HasSubstr("X-Key: " + secret_.placeholder));
+  EXPECT_THAT(got_, HasSubstr("X-Api-Key: " + secret_.placeholder));
   EXPECT_THAT(guard_.notes,
               ElementsAre(HasSubstr("placeholder of TOKEN"), HasSubstr("placeholder of TOKEN")));
 }
@@ -131,6 +181,10 @@ TEST_F(SecretsTest, AnswersWithALengthAreFramedAnew) {
 
 TEST_F(SecretsTest, CompressedAnswersAreRefused) {
   start("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd");
+  EXPECT_THAT(tls_answer_to(get("")), StartsWith("HTTP/1.1 502"));
+  start(
+      "HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Encoding: gzip\r\n"
+      "Content-Length: 4\r\n\r\nabcd");
   EXPECT_THAT(tls_answer_to(get("")), StartsWith("HTTP/1.1 502"));
 }
 

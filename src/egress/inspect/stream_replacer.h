@@ -15,7 +15,9 @@ using Replacement =
 
 class StreamReplacer {
  public:
-  explicit StreamReplacer(std::vector<Replacement> replacements);
+  enum class Case { Exact, Any };  // of ASCII letters
+
+  explicit StreamReplacer(std::vector<Replacement> replacements, Case letter_case = Case::Exact);
 
   // The bytes that can be passed on by now.
   std::string take(std::string_view bytes) { return scan(bytes, Part::WithMoreToCome); }
@@ -27,13 +29,15 @@ class StreamReplacer {
   enum class Part { WithMoreToCome, Last };
   std::string scan(std::string_view bytes, Part part);
 
-  std::vector<Replacement> replacements_;
+  std::vector<Replacement> replacements_;  // in small letters, if their case does not matter
+  Case case_;
   std::array<bool, 256> is_first_{};  // whether a text begins with this byte
   std::string held_;
   bool has_replaced_ = false;
 };
 
 // As above, for a whole text.
-std::string replaced(std::string_view text, const std::vector<Replacement>& replacements);
+std::string replaced(std::string_view text, const std::vector<Replacement>& replacements,
+                     StreamReplacer::Case letter_case = StreamReplacer::Case::Exact);
 
 }  // namespace nutshell::egress
