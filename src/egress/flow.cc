@@ -339,7 +339,7 @@ void Flow::judge_again() {
     return judge.judge(address_.value_or(Address()), port_, names);
   });
   if (now.is_allowed()) {
-    // What it carries, and with which secrets, was decided by the policy before.
+    // The policy before decided what it carries, and with which secrets.
     if (state_ == State::Inspected) end(true, "the network policy was changed", false);
     return;
   }

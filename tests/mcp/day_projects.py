@@ -92,8 +92,8 @@ CPP = Project(
                             "  std::puts(\"clamp(5, 3) is not 3\");\n  return 1;\n}\n"},
     source="clamp.h", wrong=("? value : most", "? value : value"), fix=("? value : most", "? most : value"),
     # The build directory was configured on the host: its cache holds the project's own path.
-    test="cmake --build build -- -s && ctest --test-dir build --output-on-failure", failing="clamp(5, 3) is not 3",
-    passing="100% tests passed", extra=("NOTES.md", "clamps\n"), ignored="/build/\n", leaves=("build/",),
+    test="cmake --build build -- -s && ctest --test-dir build --output-on-failure && echo the tests pass", failing="clamp(5, 3) is not 3",
+    passing="the tests pass", extra=("NOTES.md", "clamps\n"), ignored="/build/\n", leaves=("build/",),
     prepare=(("cmake", "-S", ".", "-B", "build", "-G", "Unix Makefiles"),))
 
 ALL = (GO, NODE, PYTHON, RUST, JAVA, CPP)

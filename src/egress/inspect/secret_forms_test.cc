@@ -10,7 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 
-TEST(SecretForms, AreThoseOfCommonProgramsAndEachOnce) {
+TEST(SecretForms, EscapesForUrlsJsonAndHtml) {
   const auto forms = forms_of("a/b+c\"<d>&'");
   EXPECT_EQ(forms.front(), "a/b+c\"<d>&'");
   EXPECT_THAT(
@@ -21,7 +21,7 @@ TEST(SecretForms, AreThoseOfCommonProgramsAndEachOnce) {
   EXPECT_EQ(forms_of("plain-letters").size(), 1U + 3U + 1U);  // itself, base64, hexadecimal
 }
 
-TEST(SecretForms, AreFoundInBase64WhereverTheValueStands) {
+TEST(SecretForms, FindsTheValueAtAnyPlaceInBase64) {
   const std::string value = "???swordfish-0123456789>>>";
   const auto forms = forms_of(value);
   for (const std::string before : {"", "a", "ab", "abc", "user:", "me@x.y:"}) {
