@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 using std::chrono::system_clock;
 
 constexpr std::size_t kMostEntryBytes = 64U << 10U;
+constexpr std::uint64_t kLeastFileBytes = 4096;  // what a file takes on the disk
 constexpr std::chrono::hours kAbandoned{
     1};  // a file that nothing refers to, and no writer still uses
 
@@ -243,8 +244,9 @@ Result<> PackageStore::trim() const {
     struct stat about {};
     const bool is_whole =
         entry && ::lstat(content_of(directory_, entry->hash).c_str(), &about) == 0;
+    bytes += std::max<std::uint64_t>(text ? text->size() : 0, kLeastFileBytes);
     if (is_whole && used.count(entry->hash) == 0)
-      bytes += static_cast<std::uint64_t>(about.st_size);
+      bytes += std::max(static_cast<std::uint64_t>(about.st_size), kLeastFileBytes);
     if (is_whole && bytes <= most_bytes_) {
       used.insert(entry->hash);
       continue;

@@ -78,7 +78,7 @@ TEST_F(PackageStoreTest, LeavesNothingOfADownloadThatWasNotKept) {
 }
 
 TEST_F(PackageStoreTest, ForgetsWhatWasUsedLongestAgo) {
-  const PackageStore store = open(20);
+  const PackageStore store = open(std::uint64_t{4} << 12U);  // two answers: each is two files
   keep(store, "a", "ten bytes1");
   keep(store, "b", "ten bytes2");
   const std::array<timespec, 2> old = {timespec{1000, 0}, timespec{1000, 0}};
@@ -90,7 +90,7 @@ TEST_F(PackageStoreTest, ForgetsWhatWasUsedLongestAgo) {
   EXPECT_EQ(found(store, "c"), "ten bytes3");
   EXPECT_EQ(count("contents"), 2U);
   auto writer = store.begin("d");
-  EXPECT_FALSE(writer->append("more than half of all"));
+  EXPECT_FALSE(writer->append(std::string((2U << 12U) + 1, 'x')));  // more than half of all
 }
 
 TEST_F(PackageStoreTest, BrokenEntriesAreNoEntries) {

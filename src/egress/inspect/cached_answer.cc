@@ -14,6 +14,7 @@ using std::chrono::system_clock;
 
 constexpr std::size_t kPart = 64U << 10U;
 constexpr std::chrono::seconds kLongestFreshness{600};
+constexpr std::size_t kMostKeyBytes = 1024;
 
 // The seconds for which an answer is current by its own word.
 std::chrono::seconds freshness_of(const http::Headers& headers) {
@@ -51,6 +52,8 @@ bool may_be_asked(const GateRequest& request, const CacheSettings& settings) {
   const std::uint16_t usual = request.named.scheme == "https" ? 443 : 80;
   return settings.store != nullptr && request.named.method == "GET" && !request.has_body() &&
          !request.wants_websocket && request.named.port == usual &&
+         // Registries ignore queries: with them, one file would be kept any number of times.
+         request.target.find('?') == std::string::npos &&
          request.headers.count("Authorization") == 0 && request.headers.count("Cookie") == 0;
 }
 
@@ -69,6 +72,8 @@ std::optional<CachedAnswer> CachedAnswer::begin(const CacheSettings& settings,
   cached.client_has_ = request.headers.get("If-None-Match");
   cached.key_ = fmt::format("{}://{}{} {} {}", request.named.scheme, request.named.host,
                             request.target, is_compressed ? "gzip" : "identity", accept);
+  if (cached.key_.size() > kMostKeyBytes) return std::nullopt;
+  cached.has_to_ask_ = request.headers.has_word("Cache-Control", "no-cache");
   http::Headers asked = {{"Accept", accept.empty() ? "*/*" : accept},
                          {"Accept-Encoding", is_compressed ? "gzip" : "identity"}};
   if (const std::string* agent = request.headers.find("User-Agent"))
@@ -85,7 +90,7 @@ std::optional<CachedAnswer> CachedAnswer::begin(const CacheSettings& settings,
 }
 
 bool CachedAnswer::is_current() const {
-  if (!stored_) return false;
+  if (!stored_ || has_to_ask_) return false;
   if (kind_ == PackageFile::Immutable) return true;
   return system_clock::now() - stored_->checked_at < freshness_of(stored_->headers);
 }

@@ -1,5 +1,7 @@
 #include "egress/inspect/cached_answer.h"
 
+#include <filesystem>
+
 #include "base/scratch_fixture.h"
 #include "egress/inspect/tls_gate_fixture.h"
 
@@ -78,6 +80,27 @@ TEST_F(CachedAnswerTest, ReleasesAreDownloadedOnce) {
   EXPECT_THAT(again, Not(HasSubstr("Set-Cookie")));
   EXPECT_THAT(get(kHost, kWheel, "If-None-Match: \"e\"\r\n"), StartsWith("HTTP/1.1 304"));
   EXPECT_EQ(requests().size(), 1U);
+}
+
+TEST_F(CachedAnswerTest, QueriesAndLongNamesKeepNothing) {
+  start(kHost, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwheel");
+  for (const std::string& path :
+       {kWheel + "?1", "/packages/ab/" + std::string(1024, 'x') + ".whl"}) {
+    (void)get(kHost, path);
+    EXPECT_THAT(get(kHost, path), Not(HasSubstr("X-Nutshell-Cache")));
+  }
+  EXPECT_EQ(requests().size(), 4U);
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_.path() / "entries"));
+}
+
+// A wrong answer that was kept does not stay: clients ask past caches when a hash is wrong.
+TEST_F(CachedAnswerTest, AsksAgainIfTheClientWantsIt) {
+  start(kHost, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong");
+  (void)get(kHost, kWheel);
+  start(kHost, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright");
+  EXPECT_THAT(get(kHost, kWheel), HasSubstr("wrong"));
+  EXPECT_THAT(get(kHost, kWheel, "Cache-Control: no-cache\r\n"), HasSubstr("right"));
+  EXPECT_THAT(get(kHost, kWheel), HasSubstr("right"));
 }
 
 TEST_F(CachedAnswerTest, RulesHoldForKeptAnswersToo) {
