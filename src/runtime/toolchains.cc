@@ -42,7 +42,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-bool is_at_or_below(const fs::path& path, const fs::path& directory) {
+bool lies_within(const fs::path& path, const fs::path& directory) {
   const auto [end, unused] =
       std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
   return end == directory.end();
@@ -122,7 +122,7 @@ bool has_private_name(const fs::path& directory, int depth) {
 
 // Everybody may read the whole store of nix, which has too many entries to look at.
 int depth_for(const fs::path& directory) {
-  return is_at_or_below(directory, "/nix") ? 1 : kPrivateDepth;
+  return lies_within(directory, "/nix") ? 1 : kPrivateDepth;
 }
 
 bool is_set(const std::vector<std::string>& environment, const std::string& name) {
@@ -203,9 +203,7 @@ class Toolchain {
   }
 
   [[nodiscard]] bool is_visible(const fs::path& path) const {
-    const auto holds = [&path](const fs::path& directory) {
-      return is_at_or_below(path, directory);
-    };
+    const auto holds = [&path](const fs::path& directory) { return lies_within(path, directory); };
     return std::any_of(kSystemDirectories.begin(), kSystemDirectories.end(), holds) ||
            (!spec_.workspace.empty() && holds(spec_.workspace)) ||
            std::any_of(spec_.mounts.begin(), spec_.mounts.end(),
@@ -260,14 +258,14 @@ class Toolchain {
     const fs::path real = fs::canonical(path, error);
     if (error || real == "/") return false;
     if (std::any_of(user_.covered.begin(), user_.covered.end(),
-                    [&](const fs::path& own) { return is_at_or_below(path, own); }))
+                    [&](const fs::path& own) { return lies_within(path, own); }))
       return false;
-    if (is_at_or_below(home_, real) && !home_.empty()) return false;
+    if (lies_within(home_, real) && !home_.empty()) return false;
     return std::none_of(secrets_.begin(), secrets_.end(), [&](const fs::path& secret) {
-      if (is_at_or_below(real, secret)) return true;
+      if (lies_within(real, secret)) return true;
       // A mount can show the secret at another path.
       return fs::exists(secret, error) &&
-             (is_at_or_below(secret, real) || fs::equivalent(secret, real, error));
+             (lies_within(secret, real) || fs::equivalent(secret, real, error));
     });
   }
 
