@@ -43,7 +43,7 @@ class CachedAnswer : public AnswerFilter {
   PackageFile kind_;
   std::string key_;
   bool has_to_ask_ = false;  // the client wants no answer that was only kept
-  std::string client_has_;  // the ETag of what the client has already
+  std::string client_has_;   // the ETag of what the client has already
   std::optional<StoredAnswer> stored_;
   std::optional<PackageStore::Writer> writer_;
   http::Headers kept_headers_;
