@@ -208,10 +208,10 @@ def _end_orphans(place: str) -> None:
                 ask("destroy", *listed)
             shutil.rmtree(directory, ignore_errors=True)
             return
-        except (OSError, subprocess.SubprocessError):
-            time.sleep(wait)
         except UnavailableError:
             break  # the program is gone
+        except (OSError, subprocess.SubprocessError):
+            time.sleep(wait)
     # Its sandboxes end at their ttl, and the user's next gc removes the rest.
     try:
         os.unlink(place)
