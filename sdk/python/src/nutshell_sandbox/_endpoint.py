@@ -156,7 +156,7 @@ def start_private() -> str:
     """Starts the private daemon of this process once, and returns its socket."""
     with _starting:
         known = _private.get(os.getpid())
-        if known is not None and _is_running(known[0]):
+        if known is not None and _is_running(*known):
             return known[1]
         if known is not None:
             _end_orphans(known[1])
@@ -257,11 +257,22 @@ def _first_line(output: int) -> str:
     return line.partition(b"\n")[0].decode(errors="replace")
 
 
-def _is_running(pid: int) -> bool:
+def _is_running(pid: int, place: str) -> bool:
     try:
-        return os.waitpid(pid, os.WNOHANG)[0] == 0
+        if os.waitpid(pid, os.WNOHANG)[0] != 0:
+            return False
     except ChildProcessError:
         return False
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(START_SECONDS)
+            probe.connect(place)
+    except (ConnectionRefusedError, FileNotFoundError):
+        _end(pid)  # a killed daemon refuses connections for a moment before it is gone
+        return False
+    except OSError:
+        pass  # it is busy
+    return True
 
 
 def _end(pid: int) -> None:
