@@ -237,6 +237,17 @@ def a_killed_relay_takes_the_network_and_nothing_else():
 
 
 @suite.case
+def the_relay_has_no_rights_beyond_its_user():
+    """It reads hostile bytes: a fault in it must not be one of root's."""
+    with sandbox(*allowing(home())) as made:
+        status = Path(f"/proc/{relay_client.process_of(made)}/status").read_text()
+        found = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            expect_equal(int(found[name], 16), 0, name)
+        expect_equal(found["NoNewPrivs"], "1", "NoNewPrivs")
+
+
+@suite.case
 def gc_removes_the_socket_of_a_killed_relay():
     directory = runtime_directory() / "egress"
     directory.mkdir(mode=0o700, exist_ok=True)
