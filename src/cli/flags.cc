@@ -114,8 +114,9 @@ void add_inspection_flags(const CommandLine& command, Flags& flags) {
       .add_option(
           "--secret", flags.lists["secret"],
           "NAME=@env:VARIABLE,host=HOST (or @file:PATH, @command:PROGRAM): the variable NAME "
-          "holds a placeholder, which requests to HOST leave with the value; needs "
-          "--inspect; may be repeated")
+          "holds a placeholder; the host puts the value in its place in the credentials of "
+          "requests "
+          "to HOST (Authorization, X-Api-Key, …); needs --inspect; may be repeated")
       .group("Sandbox");
 }
 

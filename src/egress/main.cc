@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
-#include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -51,8 +50,6 @@ Result<> restrict_self() {
   constexpr rlimit kNone{0, 0};
   if (::setrlimit(RLIMIT_CORE, &kNone) != 0) return syscall_failure("setrlimit");
   if (::chdir("/") != 0) return syscall_failure("chdir", "/");
-  if (::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED) != 0 && ::geteuid() == 0)
-    return syscall_failure("set secure bits");
   TRY(drop_capabilities());
   return set_no_new_privileges();
 }

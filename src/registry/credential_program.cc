@@ -1,12 +1,10 @@
 #include "registry/credential_program.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -16,6 +14,7 @@
 #include "base/pipe.h"
 #include "base/safe_text.h"
 #include "base/spawn.h"
+#include "base/timed_read.h"
 #include "core/json_members.h"
 #include "core/json_text.h"
 
@@ -30,22 +29,6 @@ bool is_program_name(const std::string& name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
   });
-}
-
-Result<std::string> read_to_end(int fd, const Deadline& deadline) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  for (;;) {
-    if (!TRY(wait_for(fd, POLLIN, deadline)))
-      return failure(ErrorCode::DeadlineExceeded, "no answer in time");
-    const ssize_t count = ::read(fd, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return syscall_failure("read");
-    if (count == 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(count));
-    if (text.size() > kMostAnswerBytes)
-      return failure(ErrorCode::Corrupt, "its answer is too long");
-  }
 }
 
 // Credential helpers report a missing account in these words; their exit status does not tell.
@@ -88,7 +71,7 @@ Result<RegistryAccount> ask_credential_program(const std::string& name, const st
                       .error = kNullDevice});  // the caller may be a daemon without a terminal
   if (!child) return while_doing(what, std::move(child).error());
   reply.write.reset();
-  auto answer = read_to_end(reply.read.get(), deadline);
+  auto answer = read_to_end(reply.read.get(), kMostAnswerBytes, deadline);
   if (!answer) return while_doing(what, std::move(answer).error());
   const auto status = TRY(child->wait(deadline));
   if (!status) return while_doing(what, Error{ErrorCode::DeadlineExceeded, "it does not end"});

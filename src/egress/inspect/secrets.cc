@@ -107,7 +107,8 @@ SecretUse::SecretUse(const std::vector<Secret>& secrets, GateRequest& request) {
   for (const Secret& secret : secrets) {
     for (std::string& form : forms_of(secret.value))
       to_placeholders_.emplace_back(std::move(form), secret.placeholder);
-    const auto& [host, port] = std::pair(request.named.host, request.named.port);
+    const std::string& host = request.named.host;
+    const std::uint16_t port = request.named.port;
     if (secret.applies(host, port) || secret.applies(host, kHttps)) goes_to_their_host_ = true;
     if (request.named.scheme == "https" && secret.applies(host, port)) {
       fit.push_back(secret);

@@ -125,14 +125,21 @@ def own_socket() -> str:
         # Nobody else may have put a socket there.
         if told.st_uid != os.geteuid() or not stat.S_ISDIR(told.st_mode) or told.st_mode & 0o022:
             return ""
+        return place if _listens(place) else ""
+    except OSError:
+        return ""
+
+
+def _listens(place: str) -> bool:
+    try:
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(5)
             probe.connect(place)
     except BlockingIOError:
-        return place  # its queue is full, so it is there
-    except OSError:
-        return ""
-    return place
+        pass  # its queue is full, so it is there
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    return True
 
 
 def find_program(name: str) -> str:
@@ -212,7 +219,7 @@ def _end_orphans(place: str) -> None:
             break  # the program is gone
         except (OSError, subprocess.SubprocessError):
             time.sleep(wait)
-    # Its sandboxes end at their ttl, and the user's next gc removes the rest.
+    # The sandboxes of that daemon end at their ttl, and `nutshell gc` removes what is left.
     try:
         os.unlink(place)
     except OSError:
@@ -264,15 +271,12 @@ def _is_running(pid: int, place: str) -> bool:
     except ChildProcessError:
         return False
     try:
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(START_SECONDS)
-            probe.connect(place)
-    except (ConnectionRefusedError, FileNotFoundError):
-        _end(pid)  # a killed daemon refuses connections for a moment before it is gone
-        return False
+        if _listens(place):
+            return True
     except OSError:
-        pass  # it is busy
-    return True
+        return True  # it is busy
+    _end(pid)  # a killed daemon refuses connections for a moment before it is gone
+    return False
 
 
 def _end(pid: int) -> None:

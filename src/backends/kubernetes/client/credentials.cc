@@ -1,11 +1,9 @@
 #include "backends/kubernetes/client/credentials.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +13,7 @@
 #include "base/pipe.h"
 #include "base/safe_text.h"
 #include "base/spawn.h"
+#include "base/timed_read.h"
 #include "core/json_members.h"
 #include "core/json_text.h"
 
@@ -69,22 +68,6 @@ class FileCredentials : public Credentials {
   Credential credential_;
   std::optional<Moment> read_at_;
 };
-
-Result<std::string> read_answer(int fd, const Deadline& deadline) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  for (;;) {
-    if (!TRY(wait_for(fd, POLLIN, deadline)))
-      return failure(ErrorCode::DeadlineExceeded, "no answer in time");
-    const ssize_t count = ::read(fd, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return syscall_failure("read");
-    if (count == 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(count));
-    if (text.size() > kMostAnswerBytes)
-      return failure(ErrorCode::Corrupt, "its answer is too long");
-  }
-}
 
 // A moment such as 2026-11-20T01:02:03Z, or with a fraction and an offset; nullopt: none or
 // malformed.
@@ -155,7 +138,7 @@ class PluginCredentials : public Credentials {
     command.variables.push_back("KUBERNETES_EXEC_INFO=" + question());
     auto child = TRY(spawn(command));
     reply.write.reset();
-    const std::string answer = TRY(read_answer(reply.read.get(), deadline));
+    const std::string answer = TRY(read_to_end(reply.read.get(), kMostAnswerBytes, deadline));
     const auto status = TRY(child.wait(deadline));
     if (!status) return failure(ErrorCode::DeadlineExceeded, "it does not end");
     if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0)
